@@ -4,14 +4,13 @@ Rules for English text. They miss much; what they report is meant to be true.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from sbert_app.explain.attribution import TokenVectors, is_special
 from sbert_app.explain.quantities import differing
-from sbert_app.explain.words import FUNCTION_WORDS, content, overlap, shared_content, stem, words_of
+from sbert_app.explain.words import FUNCTION_WORDS, TokenVectors, content, is_special, overlap, shared_content, stem, words_of
 
 UNKNOWN_SHARE = 0.34  # of the words with letters or symbols; in scripts other than Latin
 UNKNOWN_SHARE_ELSEWHERE = 0.1
@@ -58,6 +57,7 @@ ALIKE, HALF_ALIKE = 0.6, 0.5  # share of the shorter sentence's content that the
 LEAST_ORDERED = 3  # words
 KINDS = {"weekday": "days", "month": "months", "day": "days", "clock": "times", "date": "dates", "year": "years"}
 SCORE_ALONE = "which the score alone cannot tell"
+PLACES = "first", "second"
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def pieces_of(tokens: TokenVectors, a_sample_word: float) -> Pieces:
 
 def unread(sentence: str, pieces: Pieces) -> str:
     """Why the model does not read this sentence: a clause that follows "the first sentence ", "" if it seems to."""
-    written = [(word, count) for word, count in pieces.words if any(not _is_punctuation(character) for character in word)]
+    written = [(word, count) for word, count in pieces.words if any(c.isalnum() or not c.isascii() for c in word)]
     if not written:
         return ""
     letters = sum(character.isalpha() for word, _ in written for character in word)
@@ -105,10 +105,6 @@ def is_foreign(sentence: str) -> bool:
     return known >= 1 and other >= 2 and other > 2 * english
 
 
-def _is_punctuation(character: str) -> bool:
-    return not character.isalnum() and character.isascii()
-
-
 @dataclass(frozen=True)
 class Caution:
     """One plain sentence about a pair, and its kind."""
@@ -119,63 +115,44 @@ class Caution:
 
 def cautions(sentence1: str, sentence2: str, pieces: tuple[Pieces, Pieces] | None = None) -> list[Caution]:
     """What to mind when reading the score of these sentences. `pieces`: how the model's tokeniser splits them, if known."""
-    noticed = [*_language((sentence1, sentence2), pieces)] if pieces else []
-    noticed += _negation(sentence1, sentence2)
-    noticed += _numbers(sentence1, sentence2)
-    return noticed or [*_order(sentence1, sentence2)]
-
-
-def _language(sentences: Sequence[str], pieces: Sequence[Pieces]) -> Iterator[Caution]:
-    for which, sentence, split in zip(("first", "second"), sentences, pieces, strict=True):
+    noticed = []
+    for which, sentence, split in zip(PLACES, (sentence1, sentence2), pieces or (), strict=False):
         if reason := unread(sentence, split):
-            yield Caution(LANGUAGE, f"The {which} sentence {reason}: do not rely on this score.")
+            noticed.append(Caution(LANGUAGE, f"The {which} sentence {reason}: do not rely on this score."))
+    if denial := _denial(sentence1, sentence2):
+        noticed.append(Caution(NEGATION, f"The {denial}: one may deny the other, {SCORE_ALONE}."))
+    different = differing(sentence1, sentence2)
+    if different and shared_content(sentence1, sentence2) >= HALF_ALIKE:
+        first, second = different
+        what = KINDS.get(first.kind, "units" if first.value == second.value else "numbers")
+        text = f"The {what} differ: “{first.text}” in the first sentence, “{second.text}” in the second."
+        noticed.append(Caution(NUMBERS, text))
+    words = words_of(sentence1), words_of(sentence2)
+    if not noticed and len(words[0]) >= LEAST_ORDERED and words[0] != words[1] and sorted(words[0]) == sorted(words[1]):
+        text = f"Both sentences have the same words in another order: who does what may differ, {SCORE_ALONE}."
+        noticed.append(Caution(ORDER, text))
+    return noticed
 
 
-def _negation(sentence1: str, sentence2: str) -> Iterator[Caution]:
-    """One sentence has a negation, before a word that both sentences share, and the other has none."""
+def _denial(sentence1: str, sentence2: str) -> str:
+    """Which sentence has a negation, before a word that both share, if the other has none; else ""."""
     joined = (SPLIT_CONTRACTION.sub(r"\1n't", sentence.lower().replace("’", "'")) for sentence in (sentence1, sentence2))
     words = [words_of(NO_DENIAL.sub(" ", sentence)) for sentence in joined]
     negated = [[position for position, word in enumerate(these) if _is_negation(word)] for these in words]
     if bool(negated[0]) == bool(negated[1]):
-        return
+        return ""
     which = 0 if negated[0] else 1
     denying, other = words[which], words[1 - which]
-    shared = _affirmed(other)
-    if DENYING.intersection(other) or overlap(_affirmed(denying), shared) < ALIKE:
-        return
+    affirmed = [content([word for word in these if not _is_negation(word)]) for these in (denying, other)]
+    if DENYING.intersection(other) or overlap(*affirmed) < ALIKE:
+        return ""
     for position in negated[which]:
-        others = (
-            word for word in denying[position + 1 :] if word not in FUNCTION_WORDS and word != "ever" and not _is_negation(word)
-        )
-        following = stem(next(others, ""))
-        if following in shared and (denying[position] != "without" or "with" in other):
-            order = ("first", "second") if which == 0 else ("second", "first")
-            word = denying[position]
-            yield Caution(
-                NEGATION,
-                f"The {order[0]} sentence has “{word}”, the {order[1]} has not: one may deny the other, {SCORE_ALONE}.",
-            )
-            return
-
-
-def _numbers(sentence1: str, sentence2: str) -> Iterator[Caution]:
-    different = differing(sentence1, sentence2)
-    if different is not None and shared_content(sentence1, sentence2) >= HALF_ALIKE:
-        first, second = different
-        what = KINDS.get(first.kind, "units" if first.value == second.value else "numbers")
-        yield Caution(NUMBERS, f"The {what} differ: “{first.text}” in the first sentence, “{second.text}” in the second.")
-
-
-def _order(sentence1: str, sentence2: str) -> Iterator[Caution]:
-    first, second = words_of(sentence1), words_of(sentence2)
-    if len(first) >= LEAST_ORDERED and first != second and sorted(first) == sorted(second):
-        yield Caution(ORDER, f"Both sentences have the same words in another order: who does what may differ, {SCORE_ALONE}.")
+        word, later = denying[position], denying[position + 1 :]
+        said = (word for word in later if word not in FUNCTION_WORDS and word != "ever" and not _is_negation(word))
+        if stem(next(said, "")) in affirmed[1] and (word != "without" or "with" in other):
+            return f"{PLACES[which]} sentence has “{word}”, the {PLACES[1 - which]} has not"
+    return ""
 
 
 def _is_negation(word: str) -> bool:
     return word in NEGATIONS or word in CONTRACTED or word.endswith("n't")
-
-
-def _affirmed(words: Sequence[str]) -> set[str]:
-    """The content without the negations."""
-    return content([word for word in words if not _is_negation(word)])

@@ -13,18 +13,23 @@ MAGNITUDES = {"hundred": 1e2, "dozen": 12.0} | dict.fromkeys(("thousand", "k"), 
 MAGNITUDES |= dict.fromkeys(("billion", "bil", "bn", "b"), 1e9)
 # Unit -> (dimension, factor). Units of one dimension are compared after conversion.
 UNITS = {
-    "second": ("time", 1.0), "sec": ("time", 1.0), "minute": ("time", 60.0), "min": ("time", 60.0), "hour": ("time", 3600.0),
-    "hr": ("time", 3600.0), "day": ("time", 86400.0), "week": ("time", 604800.0), "month": ("months", 1.0),
-    "year": ("months", 12.0),
-    "mm": ("length", 0.001), "cm": ("length", 0.01), "km": ("length", 1000.0), "metre": ("length", 1.0), "meter": ("length", 1.0),
-    "kilometre": ("length", 1000.0), "kilometer": ("length", 1000.0), "mile": ("length", 1609.344), "foot": ("length", 0.3048),
-    "feet": ("length", 0.3048), "inch": ("length", 0.0254), "g": ("mass", 1.0), "kg": ("mass", 1000.0), "gram": ("mass", 1.0),
-    "kilo": ("mass", 1000.0), "kilogram": ("mass", 1000.0), "tonne": ("mass", 1e6), "litre": ("volume", 1.0),
-    "liter": ("volume", 1.0),
-    "ml": ("volume", 0.001), "mb": ("bytes", 1.0), "gb": ("bytes", 1000.0), "tb": ("bytes", 1e6), "%": ("share", 1.0),
-    "percent": ("share", 1.0), "pct": ("share", 1.0), "$": ("dollars", 1.0), "dollar": ("dollars", 1.0),
-    "€": ("euros", 1.0), "euro": ("euros", 1.0),
-    "£": ("pounds", 1.0), "pound": ("pounds", 1.0), "°c": ("celsius", 1.0), "°f": ("fahrenheit", 1.0),
+    unit: (dimension, factor)
+    for dimension, factors in {
+        "time": {
+            "second": 1.0, "sec": 1.0, "minute": 60.0, "min": 60.0, "hour": 3600.0, "hr": 3600.0, "day": 86400.0, "week": 604800.0,
+        },
+        "months": {"month": 1.0, "year": 12.0},
+        "length": {
+            "mm": 0.001, "cm": 0.01, "inch": 0.0254, "foot": 0.3048, "feet": 0.3048, "metre": 1.0, "meter": 1.0, "km": 1000.0,
+            "kilometre": 1000.0, "kilometer": 1000.0, "mile": 1609.344,
+        },
+        "mass": {"g": 1.0, "gram": 1.0, "kg": 1000.0, "kilo": 1000.0, "kilogram": 1000.0, "tonne": 1e6},
+        "volume": {"ml": 0.001, "litre": 1.0, "liter": 1.0},
+        "bytes": {"mb": 1.0, "gb": 1000.0, "tb": 1e6},
+        "share": {"%": 1.0, "percent": 1.0, "pct": 1.0},
+        "dollars": {"$": 1.0, "dollar": 1.0}, "euros": {"€": 1.0, "euro": 1.0}, "pounds": {"£": 1.0, "pound": 1.0},
+        "celsius": {"°c": 1.0}, "fahrenheit": {"°f": 1.0},
+    }.items() for unit, factor in factors.items()
 }  # fmt: skip
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 MONTHS = "january february april june july august september october november december".split()  # "may" and "march" are verbs too
@@ -81,14 +86,14 @@ def quantities(sentence: str) -> Iterator[Quantity]:
     text = sentence.lower()
     for match in CLOCK.finditer(text):
         yield _clock(match)
-    tokens = TOKEN.findall(CLOCK.sub(" ", text))
+    tokens = [*TOKEN.findall(CLOCK.sub(" ", text)), ""]  # so that a token has one before it and one after it
     position = 0
     while position < len(tokens):
         token = tokens[position]
         if token in NAMES:
             shown = token if NAMES[token] == "day" else token.capitalize()
             yield Quantity(NAMES[token], float(list(NAMES).index(token)), "", 0.0, shown)
-        elif (token in ORDINALS and position and tokens[position - 1] in DETERMINERS) or re.fullmatch(r"\d+(st|nd|rd|th)", token):
+        elif (token in ORDINALS and tokens[position - 1] in DETERMINERS) or re.fullmatch(r"\d+(st|nd|rd|th)", token):
             yield Quantity("ordinal", ORDINALS.get(token) or float(token[:-2]), "", 0.0, token)
         elif length := _number_length(tokens, position):
             yield _number(tokens, position, length)
@@ -105,56 +110,44 @@ def _clock(match: re.Match[str]) -> Quantity:
 
 
 def _number_length(tokens: list[str], position: int) -> int:
-    """How many tokens from here make one number, 0 if none: "250", "twenty five", "3.5 million", "two hundred"."""
+    """How many tokens from here make one number, 0 if none: "250", "twenty five", "3.5 million", "two hundred and fifty"."""
     first = tokens[position]
-    if first == "one":
-        around = (tokens[position - 1] if position else "", tokens[position + 1] if position + 1 < len(tokens) else "")
-        if around[0] in BEFORE_PRONOUN or around[1] in AFTER_PRONOUN:
-            return 0
-    if not first[0].isdigit() and first not in SMALL:
+    pronoun = first == "one" and (tokens[position - 1] in BEFORE_PRONOUN or tokens[position + 1] in AFTER_PRONOUN)
+    if pronoun or not (first[:1].isdigit() or first in SMALL):
         return 0
-    length = 1
-    while position + length < len(tokens) and _continues(
-        tokens[position + length - 1], tokens[position + length : position + length + 2]
-    ):
-        length += 1
-    return length
-
-
-def _continues(last: str, following: list[str]) -> bool:
-    """Whether a number continues after its token `last`: "fifty five", "3 million", "hundred and fifty", "hundred fifty"."""
-    following = [word for word in following if word != "and"] if last in ("hundred", "thousand") else following
-    if not following or last == "and":
-        return last == "and"
-    if following[0] in MAGNITUDES:
-        return True
-    return following[0] in SMALL and (last in ("hundred", "thousand") or (last in TENS and following[0] in ONES[1:10]))
+    end = position + 1
+    while True:
+        last = tokens[end - 1]
+        large = last in ("hundred", "thousand")
+        following = end + 1 if large and tokens[end] == "and" else end
+        word = tokens[following]
+        if not (word in MAGNITUDES or (word in SMALL and (large or (last in TENS and word in ONES[1:10])))):
+            return end - position
+        end = following + 1
 
 
 def _number(tokens: list[str], position: int, length: int) -> Quantity:
     """The number of `length` tokens from here, with the unit after it or the currency sign before it."""
-    value = _value(tokens[position : position + length])
-    before, after = (tokens[i] if 0 <= i < len(tokens) else "" for i in (position - 1, position + length))
+    words, before, after = tokens[position : position + length], tokens[position - 1], tokens[position + length]
     after = "percent" if after == "per cent" else after
-    unit = before if before in "$€£" and before else next((u for u in (after, after.removesuffix("s")) if u in UNITS), "")
+    sign = before if before in ("$", "€", "£") else ""
+    unit = sign or next((unit for unit in (after, after.removesuffix("s")) if unit in UNITS), "")
     dimension, factor = UNITS.get(unit, ("", 1.0))
-    written = " ".join(tokens[position : position + length])
-    shown = (
-        f"{unit}{written}" if unit == before else f"{written}{after}" if unit == "%" else f"{written} {after}" if unit else written
-    )
+    value, written = _value(words), " ".join(words)
+    shown = f"{sign}{written}" if sign or not unit else f"{written}{after}" if unit == "%" else f"{written} {after}"
     is_year = not unit and re.fullmatch(r"(1[89]|20)\d\d", written) is not None
     kind = "date" if before in BEFORE_DATE and not unit else "year" if is_year else "number"
     return Quantity(kind, value, dimension, value * factor, shown)
 
 
-def _value(tokens: list[str]) -> float:
+def _value(words: list[str]) -> float:
     """Such as 250 of "two hundred and fifty"."""
     total = current = 0.0
-    for token in tokens:
-        if token in MAGNITUDES and MAGNITUDES[token] > 100:
-            total, current = total + current * MAGNITUDES[token], 0.0
-        elif token in MAGNITUDES:
-            current *= MAGNITUDES[token]
-        elif token in SMALL or token[0].isdigit():
-            current += SMALL[token] if token in SMALL else float(token.replace(",", ""))
+    for word in words:
+        if (magnitude := MAGNITUDES.get(word, 0.0)) > 100:
+            total, current = total + current * magnitude, 0.0
+        elif magnitude:
+            current *= magnitude
+        elif word != "and":
+            current += SMALL[word] if word in SMALL else float(word.replace(",", ""))
     return total + current

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from sbert_app.explain.cautions import LANGUAGE, NEGATION, NUMBERS, ORDER
@@ -56,14 +57,6 @@ class Calibration:
     def percentile(self, score: float) -> float:
         """Percentage of the random pairs that score lower, 0..100."""
         return 100 * float(np.searchsorted(self.scores, score)) / len(self.scores)
-
-
-def in_words(percentile: float, name: str) -> str:
-    """Phrase it: "higher than 99.95 % of random pairs of tickets.csv". Never 100 %, since the pairs are a sample."""
-    if percentile < 0.05:
-        return f"lower than almost all random pairs of {name}"
-    share = f"{percentile:.1f}" if percentile < 99.9 else f"{min(percentile, 99.99):.2f}"
-    return f"higher than {share} % of random pairs of {name}"
 
 
 @dataclass(frozen=True)
@@ -138,8 +131,14 @@ class Scale:
         return TOPIC if word in (SAME, CLOSE) and CONTRADICTIONS.intersection(cautions) else word
 
     def sentence(self, score: float, cautions: Collection[str] = ()) -> str:
-        """The verdict, such as "Close in topic: higher than 99.1 % of random pairs of field_notes.csv"."""
-        return f"{self.verdict(score, cautions)}: {in_words(self.random.percentile(score), self.random.whose)}"
+        """The verdict, such as "Close in topic: higher than 99.1 % of random pairs of field_notes.csv".
+
+        Never 100 %, since the pairs are a sample.
+        """
+        percentile = self.random.percentile(score)
+        share = f"{percentile:.1f}" if percentile < 99.9 else f"{min(percentile, 99.99):.2f}"
+        place = "lower than almost all" if percentile < 0.05 else f"higher than {share} % of"
+        return f"{self.verdict(score, cautions)}: {place} random pairs of {self.random.whose}"
 
 
 def _quantile(rising: NDArray[np.float32], share: float) -> float:
@@ -151,23 +150,15 @@ def reference_pairs(limits: Limits) -> tuple[Pairs, Pairs, Pairs]:
 
     Related pairs ask for different things about one subject, which both name; paraphrases keep at least half of the words.
     """
-    related, same = _labelled_pairs(limits)
+    scored, labelled = read_table(SCORED, limits).frame, read_table(LABELLED, limits).frame
+    scores, labels = scored["score"].astype(float), labelled["label"]
+    related = [*_pairs(scored[scores.between(*RELATED_SCORES)]), *_pairs(labelled[labels == OTHER_LABEL])]
+    same = [*_pairs(scored[scores >= PARAPHRASE_SCORE]), *_pairs(labelled[labels == SAME_LABEL])]
     named = [pair for pair in related if shared_content(*pair) > 0]
     close = [pair for pair in same if shared_content(*pair) >= KEPT_WORDS]
     far = [pair for pair in same if shared_content(*pair) == 0]
-    return (named[:MOST_REFERENCES], close[:MOST_REFERENCES], far[:MOST_REFERENCES])
+    return named[:MOST_REFERENCES], close[:MOST_REFERENCES], far[:MOST_REFERENCES]
 
 
-def _labelled_pairs(limits: Limits) -> tuple[Pairs, Pairs]:
-    """The pairs labelled as related and those labelled as meaning the same."""
-    related, same = Pairs(), Pairs()
-    scored, labelled = read_table(SCORED, limits).frame, read_table(LABELLED, limits).frame
-    for first, second, score in zip(scored["sentence1"], scored["sentence2"], scored["score"].astype(float), strict=True):
-        if RELATED_SCORES[0] <= score <= RELATED_SCORES[1]:
-            related.append((first, second))
-        elif score >= PARAPHRASE_SCORE:
-            same.append((first, second))
-    for first, second, label in zip(labelled["sentence1"], labelled["sentence2"], labelled["label"], strict=True):
-        if label in (OTHER_LABEL, SAME_LABEL):
-            (related if label == OTHER_LABEL else same).append((first, second))
-    return related, same
+def _pairs(frame: pd.DataFrame) -> Pairs:
+    return list(zip(frame["sentence1"], frame["sentence2"], strict=True))

@@ -1,15 +1,21 @@
-"""Words of a sentence: which carry its content, where they are in the text, and which words of two sentences belong together."""
+"""Words of a sentence: which carry its content, where they are, and what each pair of two sentences' words adds to a score."""
 
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.explain.attribution import Attribution, is_special
+from sbert_app.vectors import Vectors, cosine, unit_rows
 
+EXACT = "exact"
+LEAVE_ONE_OUT = "leave-one-token-out"
+SPECIAL = re.compile(r"\[[A-Z]+\]|</?[a-z]+>")
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 WRITTEN = re.compile(r"\w+")  # a word as word search takes it
 # Words without content of their own. Negations are not among them: they decide what a sentence says.
@@ -64,6 +70,11 @@ def word_overlap(sentence1: str, sentence2: str) -> float:
     return len(words1 & words2) / len(words1 | words2) if words1 | words2 else 0.0
 
 
+def is_special(word: str) -> bool:
+    """Whether a word is a special token such as [CLS], [SEP], <s> or </s>."""
+    return SPECIAL.fullmatch(word) is not None
+
+
 def has_content(words: Sequence[str]) -> NDArray[np.bool_]:
     """For each word, whether it is neither a special token nor punctuation nor a function word, (n,).
 
@@ -83,8 +94,7 @@ def spans(sentence: str, words: Sequence[str]) -> list[tuple[int, int] | None]:
     """Where each word begins and ends in the sentence, searched from left to right; None for a word that is not in it."""
     lowered = sentence.lower()
     text = lowered if len(lowered) == len(sentence) else sentence
-    places: list[tuple[int, int] | None] = []
-    position = 0
+    places, position = list[tuple[int, int] | None](), 0
     for word in words:
         start = -1 if is_special(word) else text.find(word.lower() if text is lowered else word, position)
         if start < 0:
@@ -93,6 +103,96 @@ def spans(sentence: str, words: Sequence[str]) -> list[tuple[int, int] | None]:
             position = start + len(word)
             places.append((start, position))
     return places
+
+
+@dataclass(frozen=True)
+class Link:
+    """A word of each sentence and what the two add to the score."""
+
+    word1: str
+    word2: str
+    contribution: float
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """`contributions[i, j]`: what word i of sentence 1 and word j of sentence 2 add to the score; under EXACT they sum to it."""
+
+    method: str
+    words1: list[str]
+    words2: list[str]
+    contributions: Vectors  # (n1, n2)
+    score: float
+
+    @property
+    def residual(self) -> float:
+        return self.score - float(self.contributions.sum(dtype=np.float64))
+
+    def strongest(self, count: int, keep: "tuple[NDArray[np.bool_], NDArray[np.bool_]] | None" = None) -> list[Link]:
+        """The word pairs that add most, strongest first; repetitions of a word are added up.
+
+        keep: which words of each sentence to consider, (n1,) and (n2,); all but special tokens if not given.
+        """
+        keep1, keep2 = keep or [np.array([not is_special(word) for word in words]) for words in (self.words1, self.words2)]
+        sums: defaultdict[tuple[str, str], float] = defaultdict(float)
+        for word1, shares in compress(zip(self.words1, self.contributions.tolist(), strict=True), keep1):
+            for word2, share in compress(zip(self.words2, shares, strict=True), keep2):
+                sums[word1, word2] += share
+        strongest = sorted(sums.items(), key=lambda pair: (-pair[1], pair[0]))[:count]
+        return [Link(*words, share) for words, share in strongest]
+
+
+@dataclass(frozen=True)
+class TokenVectors:
+    """One sentence before pooling. Tokens of one word share a number in `word`; special tokens are words of their own."""
+
+    words: list[str]
+    word: NDArray[np.int64]  # (T,)
+    vectors: Vectors  # (T, dim)
+    truncated: bool
+    unknown: int = 0  # tokens that are not in the vocabulary
+
+
+def by_word(encoding: Any, text: str, hidden: Vectors, unknown: str | None = None) -> TokenVectors:
+    """Number the words of a tokeniser's encoding of `text`. hidden: (T or more, dim); unknown: the token of unknown pieces."""
+    words: list[str] = []
+    numbers: list[int] = []
+    previous: int | None = None
+    for token, word, (start, end) in zip(encoding.tokens, encoding.word_ids, encoding.offsets, strict=True):
+        if word is None:
+            words.append(token)
+        elif word != previous:
+            words.append(text[start:end].strip() or token)
+        else:
+            words[-1] += text[start:end]
+        previous = word
+        numbers.append(len(words) - 1)
+    cut, unread = bool(encoding.overflowing), encoding.tokens.count(unknown) if unknown else 0
+    return TokenVectors(words, np.array(numbers), hidden[: len(numbers)], cut, unread)
+
+
+def split_mean_pooled(tokens1: TokenVectors, tokens2: TokenVectors) -> Attribution:
+    """Split the cosine of two mean-pooled embeddings exactly, by tokens summed to words: cos = sum_ij h_i·h_j / (n m |u| |v|)."""
+    h1, h2 = tokens1.vectors.astype(np.float64), tokens2.vectors.astype(np.float64)
+    lengths = float(np.linalg.norm(h1.mean(0))) * float(np.linalg.norm(h2.mean(0)))
+    by_token = h1 @ h2.T / (len(h1) * len(h2) * max(lengths, 1e-12))
+    by_words = np.zeros((len(tokens1.words), len(tokens2.words)))
+    np.add.at(by_words, (tokens1.word[:, None], tokens2.word[None, :]), by_token)
+    score = cosine(tokens1.vectors.mean(0), tokens2.vectors.mean(0))
+    return Attribution(EXACT, tokens1.words, tokens2.words, by_words.astype(np.float32), score)
+
+
+def leave_one_out(
+    words: tuple[list[str], list[str]], embeddings: tuple[Vectors, Vectors], without: tuple[Vectors, Vectors]
+) -> Attribution:
+    """Rank word pairs by how much more they cost removed one at a time than together, if the cosine cannot be split.
+
+    embeddings: two vectors (dim,); without[k][i]: sentence k encoded again without its word i, (words, dim).
+    """
+    full1, full2 = (unit_rows(np.vstack([e[None], w])) for e, w in zip(embeddings, without, strict=True))
+    scores = full1 @ full2.T  # row and column 0: nothing left out
+    together = scores[0, 0] - scores[1:, :1] - scores[:1, 1:] + scores[1:, 1:]
+    return Attribution(LEAVE_ONE_OUT, *words, together, float(scores[0, 0]))
 
 
 @dataclass(frozen=True)
@@ -115,6 +215,5 @@ def matched_pairs(attribution: Attribution) -> list[MatchedPair]:
         if not np.isfinite(share) or share <= 0 or (pairs and share < WEAKEST_PAIR * pairs[0].share):
             break
         pairs.append(MatchedPair(first, second, share))
-        shares[first, :] = -np.inf
-        shares[:, second] = -np.inf
+        shares[first, :] = shares[:, second] = -np.inf
     return pairs

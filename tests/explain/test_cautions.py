@@ -74,6 +74,7 @@ def test_numbers_are_read_with_their_units():
     }
     assert list(quantities("iphone5, no one, this one, COVID, u2")) == []
     assert differing("It cost $55B", "It cost $55bn") is None
+    assert [q.text for q in quantities("It weighs 5 kg, 3 kg less")] == ["5 kg", "3 kg"]
 
 
 @pytest.mark.parametrize(

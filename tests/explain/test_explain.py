@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sbert_app.explain.attribution import EXACT, Attribution, TokenVectors, is_special, leave_one_out, split_mean_pooled
+from sbert_app.explain import words as parts
 from sbert_app.explain.cautions import LANGUAGE, NEGATION, NUMBERS, ORDER
 from sbert_app.explain.scale import WORDS, Calibration, References, Scale
-from sbert_app.explain.words import has_content, matched_pairs, shared_content, spans, stem, word_overlap
+from sbert_app.explain.words import EXACT, Attribution, TokenVectors, is_special
 from sbert_app.vectors import cosine, unit_rows
 
 PAIRS = [
@@ -18,7 +18,7 @@ PAIRS = [
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_contributions_sum_exactly_to_the_cosine_of_the_embeddings(encoder, pair):
-    split = split_mean_pooled(*encoder.token_vectors(pair))
+    split = parts.split_mean_pooled(*encoder.token_vectors(pair))
     u, v = encoder.encode(pair)
     assert split.score == pytest.approx(cosine(u, v), abs=1e-5)
     assert abs(split.residual) < 1e-6
@@ -28,7 +28,7 @@ def test_contributions_sum_exactly_to_the_cosine_of_the_embeddings(encoder, pair
 def test_a_hand_computed_split():
     tokens1 = TokenVectors(["a", "b"], np.array([0, 1, 1]), np.array([[1, 0], [0, 1], [0, 2]], dtype=np.float32), False)
     tokens2 = TokenVectors(["c"], np.array([0]), np.array([[0, 4]], dtype=np.float32), False)
-    split = split_mean_pooled(tokens1, tokens2)
+    split = parts.split_mean_pooled(tokens1, tokens2)
     # u = (1/3, 1), v = (0, 4); a·c = 0, b·c = (1 + 2) * 4 / (3 * 1 * |u| * |v|)
     expected = 12 / (3 * np.sqrt(1 / 9 + 1) * 4)
     assert split.contributions == pytest.approx(np.array([[0], [expected]]))
@@ -36,7 +36,7 @@ def test_a_hand_computed_split():
 
 
 def test_the_strongest_links_are_words_not_special_tokens(encoder):
-    split = split_mean_pooled(*encoder.token_vectors(["The cat fell asleep.", "A kitten is napping."]))
+    split = parts.split_mean_pooled(*encoder.token_vectors(["The cat fell asleep.", "A kitten is napping."]))
     links = split.strongest(6)
     assert ("cat", "kitten") in [(link.word1, link.word2) for link in links]
     assert not any(is_special(word) for link in links for word in (link.word1, link.word2))
@@ -45,7 +45,7 @@ def test_the_strongest_links_are_words_not_special_tokens(encoder):
 
 
 def test_links_of_a_word_that_occurs_again_are_added_up(encoder):
-    split = split_mean_pooled(*encoder.token_vectors(["dog dog dog", "puppy"]))
+    split = parts.split_mean_pooled(*encoder.token_vectors(["dog dog dog", "puppy"]))
     links = split.strongest(10)
     assert [(link.word1, link.word2) for link in links] == [("dog", "puppy")]
     assert links[0].contribution == pytest.approx(float(split.contributions[1:4, 1].sum()), abs=1e-6)
@@ -55,7 +55,7 @@ def test_leave_one_out_finds_the_words_that_meet(encoder):
     sentences = ["my dog likes music", "the puppy sleeps"]
     (words1, without1), (words2, without2) = (encoder.leave_one_out(s) for s in sentences)
     full = encoder.encode(sentences)
-    result = leave_one_out((words1, words2), (full[0], full[1]), (without1, without2))
+    result = parts.leave_one_out((words1, words2), (full[0], full[1]), (without1, without2))
     assert result.score == pytest.approx(cosine(*full), abs=1e-6)
     assert (result.strongest(1)[0].word1, result.strongest(1)[0].word2) == ("dog", "puppy")
     assert np.allclose(without1[1], encoder.encode(["my likes music"])[0], atol=1e-5)
@@ -117,19 +117,19 @@ def test_the_sentence_has_word_and_place(usual):
 
 def test_special_tokens_punctuation_and_function_words_have_no_content():
     words = ["[CLS]", "The", "cat", "did", "not", "sleep", ".", "😀", "[SEP]"]
-    assert has_content(words).tolist() == [False, False, True, False, True, True, False, True, False]
-    assert has_content(["[CLS]", "to", "be", "[SEP]"]).tolist() == [False, True, True, False]
+    assert parts.has_content(words).tolist() == [False, False, True, False, True, True, False, True, False]
+    assert parts.has_content(["[CLS]", "to", "be", "[SEP]"]).tolist() == [False, True, True, False]
 
 
 def test_endings_do_not_make_a_word_another():
-    assert len({stem(word) for word in ("love", "loves", "loved", "loving")}) == 1
-    assert stem("stopped") == stem("stop") and stem("dress") != stem("dr")
-    assert shared_content("Print the report", "Please print both reports") == 1.0
+    assert len({parts.stem(word) for word in ("love", "loves", "loved", "loving")}) == 1
+    assert parts.stem("stopped") == parts.stem("stop") and parts.stem("dress") != parts.stem("dr")
+    assert parts.shared_content("Print the report", "Please print both reports") == 1.0
 
 
 def test_words_are_found_in_the_sentence_in_order():
     sentence = "No, no: don't İstanbul"
-    places = spans(sentence, ["[CLS]", "No", ",", "no", "missing", "İstanbul"])
+    places = parts.spans(sentence, ["[CLS]", "No", ",", "no", "missing", "İstanbul"])
     assert [place and sentence[slice(*place)] for place in places] == [None, "No", ",", "no", None, "İstanbul"]
     assert places[1] != places[3]
 
@@ -137,9 +137,9 @@ def test_words_are_found_in_the_sentence_in_order():
 def test_each_word_is_in_one_matched_pair():
     shares = np.array([[0.9, 0.9, 0.9], [0.9, 0.3, 0.2], [0.9, 0.2, 0.25], [0.9, 0.01, 0.01]], dtype=np.float32)
     attribution = Attribution(EXACT, ["[CLS]", "cat", "nap", "mat"], ["[CLS]", "kitten", "sleep"], shares, 0.5)
-    assert [(p.first, p.second, round(p.share, 2)) for p in matched_pairs(attribution)] == [(1, 1, 0.3), (2, 2, 0.25)]
+    assert [(p.first, p.second, round(p.share, 2)) for p in parts.matched_pairs(attribution)] == [(1, 1, 0.3), (2, 2, 0.25)]
 
 
 def test_word_overlap_is_jaccard():
-    assert word_overlap("The cat sat", "the CAT ran") == pytest.approx(2 / 4)
-    assert word_overlap("", "") == 0.0
+    assert parts.word_overlap("The cat sat", "the CAT ran") == pytest.approx(2 / 4)
+    assert parts.word_overlap("", "") == 0.0

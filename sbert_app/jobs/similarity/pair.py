@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.explain.attribution import Attribution, TokenVectors, leave_one_out, split_mean_pooled
 from sbert_app.explain.cautions import cautions, pieces_of
 from sbert_app.explain.scale import Scale
-from sbert_app.explain.words import word_overlap
+from sbert_app.explain.words import Attribution, TokenVectors, leave_one_out, split_mean_pooled, word_overlap
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.files.trained_for import Bounds, check_one_score
 from sbert_app.models.pooling import POOLINGS
