@@ -13,7 +13,7 @@ import httpx
 import pytest
 from gradio_client import Client, handle_file
 
-from sbert_app.runs.runs import Runs
+from sbert_app.runs.run import Runs
 from tests.browser.chromium import free_port
 
 ROOT = Path(__file__).parents[1]

@@ -14,14 +14,15 @@ from sbert_app.labelled.example_set import Examples, remember, trained_on
 from sbert_app.labelled.splits import Split
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
+from sbert_app.runs import records
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Event, Kept, LearningCurve, Loss, Parts, RunResult
 from sbert_app.runs.result import card_facts, harm, head_accuracy, look
-from sbert_app.runs.run import FINISHED, STOPPED, Run
+from sbert_app.runs.run import Run
 from sbert_app.runs.sealed_files import BEST, CHECKPOINT
 from sbert_app.storage import DamagedError, atomic_folder, discard
-from sbert_app.training.objectives import Classification
-from sbert_app.training.siamese import Siamese, build_siamese, embed, finish, save_head
+from sbert_app.training.objectives import Classification, save_head
+from sbert_app.training.siamese import Siamese, build_siamese, embed, finish
 from sbert_app.training.trainee import BatchLoss, Evaluation, Pause
 from sbert_app.training.trainer import Trainer
 from sbert_app.vectors import Array
@@ -77,7 +78,7 @@ class Execution:
         best_step = yield from self._train(trainer)
         if best_step is None:
             self._run.drop_checkpoints()
-            self._run.set_state(STOPPED, "Stopped before the first evaluation: nothing was saved.")
+            self._run.set_state(records.STOPPED, "Stopped before the first evaluation: nothing was saved.")
             return
         steps, stopped = trainer.steps, trainer.step < trainer.steps
         if stopped:
@@ -111,7 +112,7 @@ class Execution:
         """Write the final state. If the process is killed before this, resuming the run does it."""
         self._run.drop_checkpoints()
         message = f"Best checkpoint: step {result.best_step:,} of {result.steps:,}."
-        self._run.set_state(STOPPED if result.stopped else FINISHED, message)
+        self._run.set_state(records.STOPPED if result.stopped else records.FINISHED, message)
 
     def _prepare(self, encoder: Encoder, train: Examples, dev: Examples) -> tuple[Siamese, Trainer]:
         torch.manual_seed(self._plan.options.seed)  # for the head's initial weights

@@ -18,7 +18,6 @@ from sbert_app.training.options import INFERSENT_CONCATENATION, OBJECTIVES, Obje
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
     from sbert_app.models.engine.hardware import Hardware
-    from sbert_app.training.trainer import Trainer
 
 QUICK, THOROUGH, PAPER = "quick", "thorough", "as in the paper"
 PAPER_OBJECTIVES = {"scored": "regression", "labelled": "classification", "triplets": "triplet", "positives": "ranking"}
@@ -61,27 +60,24 @@ class Plan:
 
 def preset(name: str, kind: str, examples: int, base: str) -> Plan:
     """The plan of a preset, for this number and kind of training examples. An untrained base learns in larger steps."""
-    plan = _preset(name, kind, examples, base)
+    if name not in PRESETS:
+        raise UserError(f"Unknown preset {name!r}. Must be one of {', '.join(PRESETS)}.")
+    if name == PAPER:  # section 3.1: batch 16, Adam, 2e-5, warm-up 10 %; NLI and triplets one epoch, STSb four
+        objective, epochs = PAPER_OBJECTIVES[kind], 4 if kind == "scored" else 1
+        options = TrainingOptions(epochs, batch_size=16, learning_rate=2e-5, head_rate=2e-5)
+    else:
+        updates, least, most = (150, 1, 10) if name == QUICK else (450, 3, 20)  # with fewer, a small file teaches little
+        objective, batch = SMALL_OBJECTIVES[kind], 16 if examples < 2_000 else 32
+        epochs = max(least, min(most, -(-updates * batch // max(1, examples))))
+        options = TrainingOptions(epochs, batch_size=batch, learning_rate=5e-5)
+    plan = Plan(base, objective, options, learning_curve=name == PAPER or examples <= CURVE_MOST)
     if base == NEW_POLY:
-        return replace(plan, objective=POLY_OBJECTIVES.get(plan.objective, plan.objective))
+        return replace(plan, objective=POLY_OBJECTIVES.get(objective, objective))
     if not is_untrained(base):
         return plan
     adjust = ObjectiveOptions(concatenation=INFERSENT_CONCATENATION)
-    options = replace(plan.options, batch_size=UNTRAINED_BATCH, learning_rate=UNTRAINED_RATE, head_rate=UNTRAINED_RATE)
+    options = replace(options, batch_size=UNTRAINED_BATCH, learning_rate=UNTRAINED_RATE, head_rate=UNTRAINED_RATE)
     return replace(plan, options=options, adjust=adjust)
-
-
-def _preset(name: str, kind: str, examples: int, base: str) -> Plan:
-    if name == PAPER:  # section 3.1: batch 16, Adam, 2e-5, warm-up 10 %; NLI and triplets one epoch, STSb four
-        epochs = 4 if kind == "scored" else 1
-        return Plan(base, PAPER_OBJECTIVES[kind], TrainingOptions(epochs=epochs, batch_size=16, learning_rate=2e-5, head_rate=2e-5))
-    if name not in (QUICK, THOROUGH):
-        raise UserError(f"Unknown preset {name!r}. Must be one of {', '.join(PRESETS)}.")
-    updates = 150 if name == QUICK else 450  # with fewer, a small file teaches little
-    batch = 16 if examples < 2_000 else 32
-    epochs = max(1 if name == QUICK else 3, min(10 if name == QUICK else 20, -(-updates * batch // max(1, examples))))
-    options = TrainingOptions(epochs=epochs, batch_size=batch, learning_rate=5e-5)
-    return Plan(base, SMALL_OBJECTIVES[kind], options, learning_curve=examples <= CURVE_MOST)
 
 
 @dataclass(frozen=True)
@@ -106,11 +102,9 @@ def estimate(split: Split, plan: Plan, load: "Callable[[str], Encoder]", hardwar
     from sbert_app.training.trainer import Trainer
 
     generator = np.random.default_rng(0)
-    train, dev = (
-        part.take(generator.permutation(len(part))[:most]) for part, most in ((split.train, TRAIN_SAMPLE), (split.dev, DEV_SAMPLE))
-    )
-    encoder = load(plan.base)
-    siamese = build_siamese(encoder, plan.objective, plan.adjust, train, dev)
+    sizes = (split.train, TRAIN_SAMPLE), (split.dev, DEV_SAMPLE)
+    train, dev = (part.take(generator.permutation(len(part))[:most]) for part, most in sizes)
+    siamese = build_siamese(load(plan.base), plan.objective, plan.adjust, train, dev)
     trainer = Trainer(siamese, plan.options, hardware)
     yield None
     start, seconds, examples, batches = time.perf_counter(), 0.0, 0, 0
@@ -125,11 +119,8 @@ def estimate(split: Split, plan: Plan, load: "Callable[[str], Encoder]", hardwar
         if score is None:
             yield None
     dev_seconds = (time.perf_counter() - start) / max(1, len(dev))
-    yield _extrapolate(split, plan, trainer, examples / seconds, dev_seconds, batches)
-
-
-def _extrapolate(split: Split, plan: Plan, trainer: "Trainer", rate: float, dev_seconds: float, batches: int) -> TrainingEstimate:
+    rate = examples / seconds
     training = len(split.train) * plan.options.epochs / rate
     evaluations = dev_seconds * ((trainer.evaluations + 1) * len(split.dev) + 2 * len(split.held_out))
     curve = (training + evaluations) / 2 if plan.learning_curve else 0.0
-    return TrainingEstimate(rate, training, evaluations, curve, batches)
+    yield TrainingEstimate(rate, training, evaluations, curve, batches)

@@ -1,12 +1,17 @@
-"""What a run records while it trains, its events, and at the end, its result. They are kept as JSON: here and nowhere else."""
+"""What a run records while it trains, its events, and at the end, its result; and the run as it is at one moment."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from sbert_app.evaluation.verdict import Change, Verdict
 from sbert_app.labelled.example_set import Separation
+from sbert_app.runs.plan import Plan
 
+WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
+FINISHED, STOPPED, FAILED = "finished", "stopped", "failed"
+DAMAGED = "damaged"  # its plan cannot be read: it can only be deleted
+STATES = (WAITING, RUNNING, INTERRUPTED, FINISHED, STOPPED, FAILED)
 Record = TypeVar("Record")
 
 
@@ -63,7 +68,7 @@ EVENTS: dict[str, type[Event]] = {
     "kept": Kept,
     "curve": CurveBegun,
 }
-TYPES = {kind: name for name, kind in EVENTS.items()}
+Kind = TypeVar("Kind", bound=Event)
 
 
 @dataclass(frozen=True)
@@ -125,13 +130,56 @@ class RunResult:
     stopped: bool = False
 
 
-def event_to_json(event: Event) -> dict[str, Any]:
-    return {"type": TYPES[type(event)], **asdict(event)}
+@dataclass(frozen=True)
+class RunInfo:
+    """One row of the list of runs. file, fingerprint: of the examples; file is "" for runs of older versions."""
+
+    id: str
+    name: str
+    state: str
+    message: str
+    created: str
+    owner: str
+    has_model: bool
+    file: str = ""
+    fingerprint: str = ""
+
+    @property
+    def live(self) -> bool:
+        return self.state in (WAITING, RUNNING)
+
+    @property
+    def model(self) -> str:
+        """The trained model's name in the registry."""
+        return f"runs/{self.id}"
 
 
-def event_from_json(content: Mapping[str, Any]) -> Event:
-    """The event that `event_to_json` made this of. Raises KeyError or TypeError for anything else."""
-    return from_json(EVENTS[content["type"]], content)
+@dataclass(frozen=True)
+class RunState:
+    """Everything that a run's folder says of it, read at one moment. shared: held-out sentences that occur in training."""
+
+    info: RunInfo
+    plan: Plan
+    events: list[Event]
+    result: RunResult | None
+    kind: str  # of the examples
+    separation: Separation
+    shared: int
+    stopping: bool = False  # asked to, not ended
+
+    def of(self, kind: type[Kind]) -> list[Kind]:
+        """The events of one type."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+
+@dataclass(frozen=True)
+class RunOverview:
+    """A run with its verdict and size. verdict: None before the end; base: "" if the run is damaged."""
+
+    info: RunInfo
+    base: str
+    verdict: Verdict | None
+    nbytes: int
 
 
 def from_json(kind: type[Record], content: Mapping[str, Any]) -> Record:

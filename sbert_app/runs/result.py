@@ -87,8 +87,7 @@ def warnings(result: RunResult) -> list[str]:
 
 def head_accuracy(objective: "nn.Module", columns: Sequence[Vectors], held_out: Examples) -> HeadAccuracy | None:
     """Accuracy of the softmax head on the held-out pairs, and the share of the most frequent label; None without a head."""
-    from sbert_app.training.objectives import Classification
-    from sbert_app.training.siamese import predict_labels
+    from sbert_app.training.objectives import Classification, predict_labels
 
     if not isinstance(objective, Classification):
         return None

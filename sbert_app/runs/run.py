@@ -1,74 +1,34 @@
-"""The folder of one training run. Each file is written in full or not at all.
+"""Training runs on disk, a folder each. Each file is written in full or not at all.
 
 plan.json  examples.parquet  events.jsonl  checkpoint.safetensors  best.safetensors  model/  result.json  state.json  lock
 """
 
+import os
+import re
 import secrets
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 
+from sbert_app import storage
 from sbert_app.errors import UserError
 from sbert_app.labelled.example_set import Separation
 from sbert_app.labelled.splits import Split, from_frame, to_frame
+from sbert_app.runs import records
 from sbert_app.runs.plan import Plan
-from sbert_app.runs.records import Event, RunResult, from_json
+from sbert_app.runs.records import RunInfo, RunOverview, RunResult, RunState
 from sbert_app.runs.sealed_files import RunFiles
-from sbert_app.storage import UnreadableError, atomic_folder, check, checksum, read_object, reading, write_object, writing
+from sbert_app.storage import UnreadableError, read_object, reading, write_object, writing
 
-WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
-FINISHED, STOPPED, FAILED = "finished", "stopped", "failed"
-DAMAGED = "damaged"  # its plan cannot be read: it can only be deleted
-STATES = (WAITING, RUNNING, INTERRUPTED, FINISHED, STOPPED, FAILED)
 EXAMPLES = "examples.parquet"
+RUN_ID = re.compile(r"\d{4}-\d\d-\d\d-[0-9a-f]{16}")
 NO_RUN = "There is no such run. It may have been deleted; choose another."
 NAME_LENGTH = 60
-Kind = TypeVar("Kind", bound=Event)
-
-
-@dataclass(frozen=True)
-class RunInfo:
-    """One row of the list of runs. file, fingerprint: of the examples; file is "" for runs of older versions."""
-
-    id: str
-    name: str
-    state: str
-    message: str
-    created: str
-    owner: str
-    has_model: bool
-    file: str = ""
-    fingerprint: str = ""
-
-    @property
-    def live(self) -> bool:
-        return self.state in (WAITING, RUNNING)
-
-    @property
-    def model(self) -> str:
-        """The trained model's name in the registry."""
-        return f"runs/{self.id}"
-
-
-@dataclass(frozen=True)
-class RunState:
-    """Everything that a run's folder says of it, read at one moment. shared: held-out sentences that occur in training."""
-
-    info: RunInfo
-    plan: Plan
-    events: list[Event]
-    result: RunResult | None
-    kind: str  # of the examples
-    separation: Separation
-    shared: int
-    stopping: bool = False  # asked to, not ended
-
-    def of(self, kind: type[Kind]) -> list[Kind]:
-        """The events of one type."""
-        return [event for event in self.events if isinstance(event, kind)]
 
 
 class Run(RunFiles):
@@ -76,7 +36,7 @@ class Run(RunFiles):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.id = folder.name
+        self.id, self.model = folder.name, folder / "model"
 
     @classmethod
     def create(cls, home: Path, name: str, owner: str, plan: Plan, split: Split, file: str = "") -> "Run":
@@ -101,10 +61,10 @@ class Run(RunFiles):
             "split": asdict(split.separation),
             "file": file,
         }
-        with writing("The run"), atomic_folder(run.folder) as folder:
+        with writing("The run"), storage.atomic_folder(run.folder) as folder:
             to_frame(split).to_parquet(folder / EXAMPLES, index=False)
-            write_object(folder / "state.json", {"state": WAITING, "message": ""})
-            write_object(folder / "plan.json", facts | {"files": {EXAMPLES: checksum(folder / EXAMPLES)}})
+            write_object(folder / "state.json", {"state": records.WAITING, "message": ""})
+            write_object(folder / "plan.json", facts | {"files": {EXAMPLES: storage.checksum(folder / EXAMPLES)}})
         return run
 
     @property
@@ -121,15 +81,11 @@ class Run(RunFiles):
     def plan(self) -> Plan:
         return Plan.from_json(self.facts["plan"])
 
-    @property
-    def model(self) -> Path:
-        return self.folder / "model"
-
     def split(self) -> Split:
         """The examples as split when the run was created. Raises DamagedError if they are damaged."""
         facts = self.facts
         with reading("The examples of this run", "Delete the run and start it again from your file."):
-            check(self.folder, facts.get("files", {}))
+            storage.check(self.folder, facts.get("files", {}))
             return from_frame(pd.read_parquet(self.folder / EXAMPLES), facts)
 
     def facts_for(self, owner: str) -> dict[str, Any]:
@@ -157,15 +113,15 @@ class Run(RunFiles):
         try:
             return self._info(self.facts)
         except (UnreadableError, OSError) as error:
-            return RunInfo(self.id, self.id, DAMAGED, str(error), self.id[:10], "", has_model=False)
+            return RunInfo(self.id, self.id, records.DAMAGED, str(error), self.id[:10], "", has_model=False)
 
     def _info(self, facts: dict[str, Any]) -> RunInfo:
         """A run whose state is running but whose lock is free was killed: interrupted."""
         has_model = (self.model / "config.json").is_file()
         state, message = self._written_state()
-        if state in (RUNNING, WAITING) and not self.locked():
+        if state in (records.RUNNING, records.WAITING) and not self.locked():
             state, message = self._written_state()  # it may have ended between the two looks
-            state = INTERRUPTED if state in (RUNNING, WAITING) else state
+            state = records.INTERRUPTED if state in (records.RUNNING, records.WAITING) else state
         data = str(facts.get("file", "")), facts["fingerprint"]
         return RunInfo(self.id, facts["name"], state, message, facts["created"], facts["owner"], has_model, *data)
 
@@ -174,9 +130,9 @@ class Run(RunFiles):
         try:
             with reading("The state of this run", "Delete the run."):
                 state = read_object(self.folder / "state.json")
-                return STATES[STATES.index(state["state"])], str(state["message"])
+                return records.STATES[records.STATES.index(state["state"])], str(state["message"])
         except UnreadableError:
-            return (FINISHED if self.conclusion() else INTERRUPTED), ""
+            return (records.FINISHED if self.conclusion() else records.INTERRUPTED), ""
 
     def conclusion(self) -> RunResult | None:
         """The result, if it and the model exist, so that nothing is left to compute; else None."""
@@ -201,4 +157,58 @@ class Run(RunFiles):
         if not path.exists():
             return None
         with reading("The result of this run", "Delete the run, or save its model first."):
-            return from_json(RunResult, read_object(path))
+            return records.from_json(RunResult, read_object(path))
+
+
+class Runs:
+    """All runs under one folder. `owner` "" sees every run (local mode); other owners see only their own."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    def list(self, owner: str = "") -> list[RunInfo]:
+        """The runs, newest first, damaged ones too; those have no known owner, so no visitor sees them in hosted mode."""
+        infos = [Run(path).info() for path in self._home.glob("[!.]*") if _is_run(path)]
+        return sorted((i for i in infos if owner in ("", i.owner)), key=lambda info: (info.created, info.id), reverse=True)
+
+    def get(self, run_id: str, owner: str = "") -> Run:
+        """The run of this id. Raises UserError if there is none or it belongs to somebody else."""
+        run = Run(self._home / f"{run_id}")
+        valid = isinstance(run_id, str) and bool(run_id) and run.folder.parent == self._home and not run_id.startswith(".")
+        if not valid or not _is_run(run.folder):
+            raise UserError(NO_RUN)
+        if owner:
+            run.facts_for(owner)
+        return run
+
+    def sweep(self, hours: float) -> None:
+        """Delete the runs that no process has worked on for this many hours."""
+        for run in (Run(self._home / info.id) for info in self.list() if RUN_ID.fullmatch(info.id)):
+            with suppress(OSError, UserError):  # deleted meanwhile, or not deletable: must not prevent a new run
+                state = run.folder / "state.json"
+                worked = (state if os.path.lexists(state) else run.folder).lstat().st_mtime
+                if time.time() - worked > hours * 3600:
+                    self.delete(run.id)
+
+    def delete(self, run_id: str) -> None:
+        """Delete a run, damaged or not. Raises UserError if it is being trained or waits for its turn."""
+        run = self.get(run_id)
+        if run.locked():
+            raise UserError("This run is being worked on. Stop it first, then delete it.")
+        with writing("The folder of runs"):
+            storage.discard(run.folder)
+
+    def overview(self, infos: Sequence[RunInfo]) -> Sequence[RunOverview]:
+        """The lines of several runs, without those that were deleted meanwhile. What is damaged is left out."""
+        lines = []
+        for info in infos:
+            with suppress(UserError, OSError):
+                run, damaged = self.get(info.id), info.state == records.DAMAGED
+                result = None if damaged else run.conclusion()
+                size = sum(path.stat().st_size for path in run.folder.rglob("*") if path.is_file())
+                lines.append(RunOverview(info, "" if damaged else run.plan.base, result.verdict if result else None, size))
+        return lines
+
+
+def _is_run(folder: Path) -> bool:
+    return os.path.lexists(folder / "plan.json") or bool(RUN_ID.fullmatch(folder.name) and os.path.lexists(folder))

@@ -3,13 +3,14 @@
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
 from sbert_app.errors import UserError
-from sbert_app.runs.records import Event, event_from_json, event_to_json
+from sbert_app.runs.records import EVENTS, Event, from_json
 from sbert_app.storage import SEAL, discard, reading, seal, unseal, write_whole, writing
 
 if TYPE_CHECKING:
@@ -113,12 +114,14 @@ class RunFiles:
 
 
 def _line(event: Event) -> str:
-    return seal(event_to_json(event)) + "\n"
+    name = next(name for name, kind in EVENTS.items() if isinstance(event, kind))
+    return seal({"type": name, **asdict(event)}) + "\n"
 
 
 def _event(line: bytes) -> Event | None:
     try:
-        event = event_from_json(unseal(line))
+        content = unseal(line)
+        event = from_json(EVENTS[content["type"]], content)
     except (ValueError, KeyError, TypeError):
         return None
     return event if isinstance(event.step, int) else None

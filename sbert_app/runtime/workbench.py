@@ -13,7 +13,7 @@ from sbert_app.corpus.library import Library
 from sbert_app.errors import UserError
 from sbert_app.mapping import projection
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
-from sbert_app.runs.runs import Runs
+from sbert_app.runs.run import Runs
 from sbert_app.runtime.device import Device, Embedder
 from sbert_app.runtime.examples import ExampleCorpora
 from sbert_app.runtime.line import ActiveJobs, Line

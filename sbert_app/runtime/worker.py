@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from sbert_app.errors import OUR_FAULT, UserError
-from sbert_app.runs.run import FAILED, RUNNING, STOPPED, WAITING, Run, RunInfo
+from sbert_app.runs.records import FAILED, RUNNING, STOPPED, WAITING, RunInfo
+from sbert_app.runs.run import Run
 from sbert_app.runtime.line import give_back
 from sbert_app.storage import FULL, write_failure, writing
 

@@ -11,12 +11,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
-from torch import Tensor
 
 from sbert_app.evaluation.metrics import average_precision, resample_weights
-from sbert_app.vectors import Vectors
+from sbert_app.training.objectives import CoSent
+from sbert_app.vectors import COSINE, Vectors
 
-RANK, RATE, SPREAD, SCALE = 8, 0.003, 0.05, 20.0  # SPREAD: of U at the start; SCALE: of the cosines in the loss
+RANK, RATE, SPREAD = 8, 0.003, 0.05  # SPREAD: of U at the start
 STEPS, MOST_STEPS = (0, 10, 20, 30), 30  # more lose what fewer have gained
 FOLDS, DRAWS = 5, 200
 LEAST = 20  # labels
@@ -36,58 +36,36 @@ def fit_adapter(first: Vectors, second: Vectors, same: NDArray[np.bool_], groups
 
     groups: (n,), equal for pairs that share a sentence: what is learnt of one would make the other easy.
     """
+    from sklearn.model_selection import GroupKFold
+
     if len(same) < LEAST or same.all() or not same.any() or len(np.unique(groups)) < FOLDS:
         return Adapter(None, {})
-    held_out = _held_out(first, second, same, groups, seed)
+    held_out = {steps: COSINE.pairs(first, second) for steps in STEPS}  # of pairs of the other folds, after so many steps
+    for train, test in GroupKFold(FOLDS, shuffle=True, random_state=seed).split(first, groups=groups):
+        if same[train].any() and not same[train].all():
+            for steps, weight in _fit(first[train], second[train], same[train], seed).items():
+                held_out[steps][test] = COSINE.pairs(first[test] @ weight.T, second[test] @ weight.T)
     gold, weights = same.astype(float), resample_weights(len(same), DRAWS, np.random.default_rng(seed))
     tried = {steps: float(average_precision(cosines, gold, np.ones((1, len(same))))[0]) for steps, cosines in held_out.items()}
     drawn = {steps: average_precision(cosines, gold, weights) for steps, cosines in held_out.items()}
     clear = [steps for steps in STEPS if tried[steps] - tried[0] > np.nanstd(drawn[steps] - drawn[0])]
     if not clear:
         return Adapter(None, tried)
-    return Adapter(dict(_fit(first, second, same, seed))[max(clear, key=lambda steps: tried[steps])], tried)
+    return Adapter(_fit(first, second, same, seed)[max(clear, key=lambda steps: tried[steps])], tried)
 
 
-def _held_out(
-    first: Vectors, second: Vectors, same: NDArray[np.bool_], groups: NDArray[np.int64], seed: int
-) -> dict[int, NDArray[np.float64]]:
-    """The cosine of each pair, (n,), after each of STEPS on the pairs of other folds."""
-    from sklearn.model_selection import GroupKFold
-
-    held_out = {steps: _cosines(first, second).astype(float) for steps in STEPS}
-    for train, test in GroupKFold(FOLDS, shuffle=True, random_state=seed).split(first, groups=groups):
-        if same[train].all() or not same[train].any():
-            continue
-        for steps, weight in _fit(first[train], second[train], same[train], seed):
-            held_out[steps][test] = _cosines(first[test] @ weight.T, second[test] @ weight.T)
-    return held_out
-
-
-def _fit(first: Vectors, second: Vectors, same: NDArray[np.bool_], seed: int) -> list[tuple[int, Vectors]]:
+def _fit(first: Vectors, second: Vectors, same: NDArray[np.bool_], seed: int) -> dict[int, Vectors]:
     """The weight after each of STEPS."""
     one, two, label = torch.from_numpy(first), torch.from_numpy(second), torch.from_numpy(same)
-    dim, found = one.shape[1], []
+    dim, found, objective = one.shape[1], {}, CoSent()
     start = torch.randn((dim, RANK), generator=torch.Generator().manual_seed(seed)) * SPREAD
     factors = [start.requires_grad_(), torch.zeros((dim, RANK), requires_grad=True)]
     optimizer = torch.optim.Adam(factors, lr=RATE)
     for step in range(MOST_STEPS + 1):
         weight = torch.eye(dim) + factors[0] @ factors[1].T
         if step in STEPS:
-            found.append((step, weight.detach().numpy().copy()))
-        cosines = torch.cosine_similarity(one @ weight.T, two @ weight.T)
-        loss = _cosent(cosines, label)
+            found[step] = weight.detach().numpy().copy()
         optimizer.zero_grad()
-        loss.backward()
+        objective([one @ weight.T, two @ weight.T], label).backward()
         optimizer.step()
     return found
-
-
-def _cosent(cosines: Tensor, same: Tensor) -> Tensor:
-    """log(1 + sum over pairs that are not the same and pairs that are of exp(SCALE (cosine - cosine)))."""
-    apart = SCALE * (cosines[~same][:, None] - cosines[same][None]).ravel()
-    return torch.logsumexp(torch.cat([torch.zeros(1), apart]), 0)
-
-
-def _cosines(one: Vectors, two: Vectors) -> Vectors:
-    cosines: Vectors = (one * two).sum(axis=1) / (np.linalg.norm(one, axis=1) * np.linalg.norm(two, axis=1))
-    return cosines

@@ -10,7 +10,6 @@ from torch import Tensor
 
 # As in SentEval (Conneau & Kiela 2018), its settings for published tables.
 BATCH, EPOCHS_A_ROUND, PATIENCE, MOST_EPOCHS, RATE = 64, 4, 5, 200, 1e-3
-BETAS, EPSILON = (0.9, 0.999), 1e-8  # of Adam
 ROWS_AT_ONCE = 8_192
 Tick = Callable[[], None]
 
@@ -30,7 +29,7 @@ class Heads:
 
 # Steps take milliseconds: beside other work, threads wait ten times longer.
 @threadpool_limits.wrap(limits=1, user_api="openmp")  # type: ignore[untyped-decorator]
-@torch.inference_mode()
+@torch.no_grad()
 def fit_heads(
     features: Tensor, targets: Tensor, train: Tensor, dev: Tensor, l2: Tensor, seed: int = 0, tick: Tick = lambda: None
 ) -> Heads:
@@ -63,7 +62,7 @@ def fit_heads(
 
 
 class _Training:
-    """The heads that are still learning, with Adam's averages."""
+    """The heads that are still learning."""
 
     def __init__(self, features: Tensor, targets: Tensor, train: Tensor, l2: Tensor, random: torch.Generator) -> None:
         classes, dim = int(targets.max()) + 1, features.shape[1]
@@ -73,39 +72,28 @@ class _Training:
         bound = 1 / math.sqrt(dim)
         start = [torch.empty(shape).uniform_(-bound, bound, generator=random) for shape in ((dim, 1, classes), (1, classes))]
         self.weight, self.bias = start[0].repeat(1, len(l2), 1), start[1].repeat(len(l2), 1)
-        self._moments = [(torch.zeros_like(values), torch.zeros_like(values)) for values in (self.weight, self.bias)]
-        self._step = 0
+        self._adam = torch.optim.Adam([self.weight, self.bias], lr=RATE)
         # Of so many rows, each head has about BATCH of its own.
         self._batch = max(1, round(BATCH * len(features) / max(1.0, float(self._train.sum(0).mean()))))
 
-    def epoch(self, tick: Callable[[], None]) -> None:
+    def epoch(self, tick: Tick) -> None:
         """All rows once, in a new order."""
-        order = torch.randperm(len(self._features), generator=self._random)
-        for rows in order.split(self._batch):
+        for rows in torch.randperm(len(self._features), generator=self._random).split(self._batch):
             tick()
-            self._learn(rows)
-
-    def _learn(self, rows: Tensor) -> None:
-        features, own = self._features[rows], self._train[rows]
-        wrong = _logits(features, self.weight, self.bias).softmax(2) - self._wanted[rows, None]
-        wrong *= (own / own.sum(0).clamp(min=1))[:, :, None]
-        self._step += 1
-        gradient = (features.T @ wrong.flatten(1)).view_as(self.weight)
-        self._adam(self.weight, gradient + self._l2[None, :, None] * self.weight, *self._moments[0])
-        self._adam(self.bias, wrong.sum(0) + self._l2[:, None] * self.bias, *self._moments[1])
-
-    def _adam(self, values: Tensor, gradient: Tensor, mean: Tensor, square: Tensor) -> None:
-        mean.lerp_(gradient, 1 - BETAS[0])
-        square.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
-        correction = math.sqrt(1 - BETAS[1] ** self._step)
-        rate = RATE * correction / (1 - BETAS[0] ** self._step)
-        values.addcdiv_(mean, square.sqrt().add_(EPSILON * correction), value=-rate)
+            features, own = self._features[rows], self._train[rows]
+            wrong = _logits(features, self.weight, self.bias).softmax(2) - self._wanted[rows, None]
+            wrong *= (own / own.sum(0).clamp(min=1))[:, :, None]
+            self.weight.grad = (features.T @ wrong.flatten(1)).view_as(self.weight) + self._l2[None, :, None] * self.weight
+            self.bias.grad = wrong.sum(0) + self._l2[:, None] * self.bias
+            self._adam.step()
 
     def keep(self, going: Tensor) -> None:
-        """Continue with some of the heads only."""
-        self.weight, self.bias = self.weight[:, going], self.bias[going]
-        (mean, square), (bias_mean, bias_square) = self._moments
-        self._moments = [(mean[:, going], square[:, going]), (bias_mean[going], bias_square[going])]
+        """Continue with some of the heads only, and with Adam's averages of theirs."""
+        for values, axis in ((self.weight, 1), (self.bias, 0)):
+            values.grad, values.data = None, values[(slice(None),) * axis + (going,)]
+            averages = self._adam.state[values]
+            for name in ("exp_avg", "exp_avg_sq"):
+                averages[name] = averages[name][(slice(None),) * axis + (going,)]
         self._train, self._l2 = self._train[:, going], self._l2[going]
 
 

@@ -1,13 +1,22 @@
-"""Training objectives: the paper's three (section 3) and two later ones. u, v, a, p, n: embeddings, (B, dim)."""
+"""Training objectives: the paper's three (section 3) and two later ones, and the softmax head that one of them leaves.
+
+u, v, a, p, n: embeddings, (B, dim).
+"""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Protocol
 
 import torch
 import torch.nn.functional as F  # noqa: N812
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from sbert_app.models.files.layout import damaged, first_line, read_json, write_json
 from sbert_app.training.options import CONCATENATIONS, DISTANCES, PAPER_CONCATENATION, SCALE, ObjectiveOptions
+from sbert_app.vectors import Rows, Vectors
+
+HEAD = "softmax_head"  # its folder in that of a model
 
 
 class TensorSimilarity(Protocol):
@@ -121,3 +130,36 @@ def build_objective(
         "ranking": lambda: MultipleNegativesRanking(options.scale, similarity),
     }
     return builders[name]()
+
+
+def save_head(folder: Path, head: Classification, labels: tuple[str, ...]) -> None:
+    """Write the head into a model folder. sentence-transformers ignores it."""
+    target = folder / HEAD
+    target.mkdir(parents=True, exist_ok=True)
+    weights = {name: weight.detach().cpu().contiguous() for name, weight in head.state_dict().items()}
+    save_file(weights, target / "model.safetensors")
+    write_json(target / "config.json", {"concatenation": head.concatenation, "labels": labels})
+
+
+def load_head(folder: Path) -> tuple[Classification, tuple[str, ...]] | None:
+    """Return (head, labels) of a model folder, None if it has no head. Raises UserError if it is damaged."""
+    config = read_json(folder / HEAD / "config.json", folder.name)
+    if config == {}:
+        return None
+    try:
+        weights = load_file(folder / HEAD / "model.safetensors")
+        labels = tuple(config["labels"])
+        blocks = len(Classification(1, 1, config["concatenation"]).head.weight[0])
+        head = Classification(weights["head.weight"].shape[1] // blocks, len(labels), config["concatenation"])
+        head.load_state_dict(weights)
+    except Exception as error:  # safetensors and torch raise half a dozen types
+        raise damaged(folder.name, f"{HEAD}: {first_line(error)}") from error
+    return head.eval(), labels
+
+
+def predict_labels(head: Classification, u: Vectors, v: Vectors) -> Rows:
+    """The likeliest label of each pair. (n, dim), (n, dim) -> (n,)."""
+    with torch.inference_mode():
+        device = head.head.weight.device
+        logits = head.logits(torch.from_numpy(u).to(device), torch.from_numpy(v).to(device))
+        return logits.argmax(1).cpu().numpy()

@@ -1,12 +1,11 @@
-"""Siamese training of an encoder: all sentences of an example go through the same weights, in one pass. The head that it leaves."""
+"""Siamese training of an encoder: all sentences of an example go through the same weights, in one pass."""
 
-from collections.abc import Generator, Hashable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from sbert_app.evaluation.verdict import primary_metric
@@ -15,15 +14,47 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.forward import forward_batches, token_budget_batches
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.models.files.layout import damaged, first_line, read_json, write_json
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.training.objectives import Classification, MultipleNegativesRanking, build_objective
 from sbert_app.training.options import ObjectiveOptions, check_of_similarity
-from sbert_app.training.vocabulary import Ids, Vocabulary, lengths_of
 from sbert_app.vectors import Rows, Vectors
 
 POOL = 32  # batches whose rows are sorted by length together: enough to save padding, few enough to keep the order random
-FOLDER = "softmax_head"
+Ids = list[list[int]]
+
+
+class Vocabulary:
+    """The word embedding of `model`, cut down to the tokens in `sentences` until `restore` is called.
+
+    AdamW without weight decay never changes a vector whose gradient is always zero. So a smaller embedding table gives exactly
+    the same model, and optimizer, gradient norm and checkpoints skip the unused half of a small encoder.
+    """
+
+    def __init__(self, model: Any, sentences: Iterable[Sequence[int]], padding: int) -> None:
+        self._model = model
+        self._full: nn.Embedding = model.get_input_embeddings()
+        kept = sorted({token for ids in sentences for token in ids} - {padding})
+        kept.insert(padding, padding)  # it keeps its id: some models (RoBERTa, MPNet) compute positions from it
+        self.usable = kept.index(padding) == padding and len(kept) < self._full.num_embeddings
+        if self.usable:
+            self._small_ids = {token: small for small, token in enumerate(kept)}
+            weight = self._full.weight
+            self._rows = torch.tensor(kept, device=weight.device)
+            small = nn.Embedding.from_pretrained(weight.detach()[self._rows].clone(), freeze=False, padding_idx=padding)
+            small.weight.requires_grad_(weight.requires_grad)
+            model.set_input_embeddings(small)
+
+    def renumber(self, sentences: Ids) -> Ids:
+        """Replace token ids by those of the small table."""
+        return [[self._small_ids[token] for token in ids] for ids in sentences] if self.usable else sentences
+
+    @torch.no_grad()
+    def restore(self) -> None:
+        """Copy the trained vectors into the full table, and put it back into the model."""
+        if self.usable:
+            self._full.weight[self._rows] = self._model.get_input_embeddings().weight.to(self._full.weight.device)
+            self._model.set_input_embeddings(self._full)
+            self.usable = False
 
 
 class Siamese:
@@ -38,7 +69,7 @@ class Siamese:
         padding = encoder.tokenizer.pad_token_id or 0
         self.vocabulary = Vocabulary(encoder.transformer, (row for part in ids for column in part for row in column), padding)
         self._ids, self._dev_ids = ([self.vocabulary.renumber(column) for column in part] for part in ids)
-        self.lengths = lengths_of(*self._ids)
+        self.lengths = np.array([max(map(len, row)) for row in zip(*self._ids, strict=True)], dtype=np.int64)
         self.towers = len(self._ids)
         classes = isinstance(objective, Classification)
         targets = self._train.targets.astype(np.int64) if classes else self._train.gold.astype(np.float32)
@@ -169,36 +200,3 @@ def finish(siamese: Siamese) -> None:
     siamese.vocabulary.restore()
     siamese.module.zero_grad(set_to_none=True)
     siamese.module.eval()
-
-
-def save_head(folder: Path, head: Classification, labels: tuple[str, ...]) -> None:
-    """Write the head into a model folder. sentence-transformers ignores it."""
-    target = folder / FOLDER
-    target.mkdir(parents=True, exist_ok=True)
-    weights = {name: weight.detach().cpu().contiguous() for name, weight in head.state_dict().items()}
-    save_file(weights, target / "model.safetensors")
-    write_json(target / "config.json", {"concatenation": head.concatenation, "labels": labels})
-
-
-def load_head(folder: Path) -> tuple[Classification, tuple[str, ...]] | None:
-    """Return (head, labels) of a model folder, None if it has no head. Raises UserError if it is damaged."""
-    config = read_json(folder / FOLDER / "config.json", folder.name)
-    if config == {}:
-        return None
-    try:
-        weights = load_file(folder / FOLDER / "model.safetensors")
-        labels = tuple(config["labels"])
-        blocks = len(Classification(1, 1, config["concatenation"]).head.weight[0])
-        head = Classification(weights["head.weight"].shape[1] // blocks, len(labels), config["concatenation"])
-        head.load_state_dict(weights)
-    except Exception as error:  # safetensors and torch raise half a dozen types
-        raise damaged(folder.name, f"{FOLDER}: {first_line(error)}") from error
-    return head.eval(), labels
-
-
-def predict_labels(head: Classification, u: Vectors, v: Vectors) -> NDArray[np.int64]:
-    """The likeliest label of each pair. (n, dim), (n, dim) -> (n,)."""
-    with torch.inference_mode():
-        device = head.head.weight.device
-        logits = head.logits(torch.from_numpy(u).to(device), torch.from_numpy(v).to(device))
-        return logits.argmax(1).cpu().numpy()

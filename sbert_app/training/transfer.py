@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from sbert_app.corpus.ranking.lexical import WORD
@@ -95,9 +98,9 @@ def count_words(data: LabelledSentences) -> Any:
 def _learnt(learner: "ManyHeads | Regressions", data: LabelledSentences, folds: int) -> Transfer:
     """On the test part, or without one by nested folds. The strength is chosen by folds of the rest, or on the dev part."""
     targets, dev = data.targets, data.dev if data.test is not None else None
-    tests = stratified(targets, np.arange(len(targets)), folds) if data.test is None else [data.test]
+    tests = _stratified(targets, np.arange(len(targets)), folds) if data.test is None else [data.test]
     rests = [~test if dev is None else ~test & ~dev for test in tests]
-    devs = [stratified(targets, np.flatnonzero(rest), folds) if dev is None else [dev] for rest in rests]
+    devs = [_stratified(targets, np.flatnonzero(rest), folds) if dev is None else [dev] for rest in rests]
     chosen = learner.best([[(rest & ~part, part) for part in parts] for rest, parts in zip(rests, devs, strict=True)])
     parts = learner.predict(list(zip(rests, tests, strict=True)), chosen, dev)
     predicted = np.empty_like(targets)
@@ -161,17 +164,14 @@ class Regressions:
     def _fit(self, part: Part, strengths: Sequence[float]) -> Targets:
         """The classes of the part's rows by a classifier for each C, (C, rows)."""
         own, others = self.features(*part)
-        return np.stack([self._predicted(c, own, self.targets[part[0]], others) for c in strengths])
-
-    def _predicted(self, c: float, own: Any, targets: Targets, others: Any) -> Targets:
-        from sklearn.exceptions import ConvergenceWarning
-        from sklearn.linear_model import LogisticRegression
-
-        self.tick()
-        with FITTING, threadpool_limits(1), warnings.catch_warnings():  # milliseconds: threads wait longer than they compute
-            warnings.simplefilter("ignore", ConvergenceWarning)  # a hundred steps are meant
-            model: Any = LogisticRegression(C=c, max_iter=MOST_STEPS, random_state=SEED).fit(own, targets)
-            return np.asarray(model.predict(others), np.int64)
+        predicted = []
+        for c in strengths:
+            self.tick()
+            with FITTING, threadpool_limits(1), warnings.catch_warnings():  # milliseconds: threads wait longer than they compute
+                warnings.simplefilter("ignore", ConvergenceWarning)  # a hundred steps are meant
+                model: Any = LogisticRegression(C=c, max_iter=MOST_STEPS, random_state=SEED).fit(own, self.targets[part[0]])
+                predicted.append(np.asarray(model.predict(others), np.int64))
+        return np.stack(predicted)
 
 
 def scaled(features: Vectors) -> Vectors:
@@ -180,22 +180,14 @@ def scaled(features: Vectors) -> Vectors:
     return features * np.float32(features.shape[1] ** 0.5 / length)
 
 
-def stratified(targets: Targets, rows: NDArray[np.int64], folds: int) -> list[Mask]:
+def _stratified(targets: Targets, rows: NDArray[np.int64], folds: int) -> list[Mask]:
     """The rows cut in parts with the same share of each class, as masks over all rows."""
-    from sklearn.model_selection import StratifiedKFold
-
     parts = StratifiedKFold(folds, shuffle=True, random_state=SEED).split(np.zeros(len(rows)), targets[rows])
-    return [_mask(rows[part], len(targets)) for _, part in parts]
+    return [np.isin(np.arange(len(targets)), rows[part]) for _, part in parts]
 
 
 def _share(rest: Mask) -> Mask:
     """A share of these rows by which the last fit is stopped."""
     rows = np.flatnonzero(rest)
-    count = max(1, round(DEV_SHARE * len(rows)))
-    return _mask(np.random.default_rng(SEED).choice(rows, count, replace=False), len(rest))
-
-
-def _mask(rows: NDArray[np.int64], count: int) -> Mask:
-    mask = np.zeros(count, bool)
-    mask[rows] = True
-    return mask
+    chosen = np.random.default_rng(SEED).choice(rows, max(1, round(DEV_SHARE * len(rows))), replace=False)
+    return np.isin(np.arange(len(rest)), chosen)

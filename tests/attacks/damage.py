@@ -21,7 +21,7 @@ import numpy as np
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import delete_saved, open_saved
 from sbert_app.jobs.fine_tune import running
-from sbert_app.runs.run import FINISHED
+from sbert_app.runs.records import FINISHED
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.runtime.worker import INTERNAL_ERROR
 from tests.attacks.bound import bounded

@@ -18,7 +18,7 @@ import numpy as np
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import delete_saved, open_saved
 from sbert_app.jobs.fine_tune import running
-from sbert_app.runs.run import DAMAGED, FINISHED, INTERRUPTED
+from sbert_app.runs.records import DAMAGED, FINISHED, INTERRUPTED
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from tests.attacks.bound import bounded
 from tests.attacks.small_home import BASE, PAIRS, SENTENCES, build, checkpoints_at_once, index, plan, settings, training_data

@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 
 from sbert_app.corpus.library import Library
-from sbert_app.runs.runs import Runs
+from sbert_app.runs.run import Runs
 from tests.attacks.bound import bounded
 from tests.attacks.server import CROSS, MODEL, ROOT, RefusedError, Server, call, serving
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sbert_app.runs.run import INTERRUPTED
-from sbert_app.runs.runs import Runs
+from sbert_app.runs.records import INTERRUPTED
+from sbert_app.runs.run import Runs
 
 ROOT = Path(__file__).parents[2]
 PAIRS = ROOT / "assets" / "labelled" / "requests_scored.csv"

@@ -8,8 +8,7 @@ import pytest
 
 from sbert_app.jobs.fine_tune import running
 from sbert_app.runs.execution import Execution
-from sbert_app.runs.records import Baseline
-from sbert_app.runs.run import FINISHED, RUNNING
+from sbert_app.runs.records import FINISHED, RUNNING, Baseline
 from sbert_app.runtime.workbench import open_workbench
 from tests.attacks.small_home import build, settings
 

@@ -15,9 +15,8 @@ from sbert_app.runs import execution
 from sbert_app.runs import run as run_module
 from sbert_app.runs.execution import Clock
 from sbert_app.runs.plan import PAPER, PRESETS, QUICK, Plan, preset
-from sbert_app.runs.records import Kept, RunResult, from_json
-from sbert_app.runs.run import FINISHED, INTERRUPTED, RUNNING, Run
-from sbert_app.runs.runs import Runs
+from sbert_app.runs.records import FINISHED, INTERRUPTED, RUNNING, Kept, RunResult, from_json
+from sbert_app.runs.run import Run, Runs
 from sbert_app.runs.sealed_files import BEST, CHECKPOINT, RunFiles
 from sbert_app.storage import read_object, sweep
 from sbert_app.training.options import TrainingOptions

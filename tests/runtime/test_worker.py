@@ -10,9 +10,8 @@ from sbert_app.errors import UserError
 from sbert_app.labelled.examples import Examples
 from sbert_app.labelled.splits import split
 from sbert_app.runs.plan import Plan
-from sbert_app.runs.records import Kept
-from sbert_app.runs.run import FAILED, FINISHED, INTERRUPTED, WAITING, Run
-from sbert_app.runs.runs import Runs
+from sbert_app.runs.records import FAILED, FINISHED, INTERRUPTED, WAITING, Kept
+from sbert_app.runs.run import Run, Runs
 from sbert_app.runtime.worker import Worker
 
 

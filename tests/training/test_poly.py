@@ -15,7 +15,7 @@ from sbert_app.models.defaults import NEW_POLY
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.models.registry import Registry
 from sbert_app.runs.plan import PRESETS, Plan, preset
-from sbert_app.runs.run import FINISHED
+from sbert_app.runs.records import FINISHED
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.training.options import OF_SIMILARITY, ObjectiveOptions, TrainingOptions
 from sbert_app.training.siamese import build_siamese

@@ -13,7 +13,7 @@ import pytest
 from gradio_client import Client, handle_file
 from gradio_client.client import Job
 
-from sbert_app.runs.runs import Runs
+from sbert_app.runs.run import Runs
 from tests.attacks.server import CROSS, MODEL, RefusedError, Server, call, serving
 
 LIMIT = 1  # seconds of one job, where there is a limit

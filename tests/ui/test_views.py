@@ -24,9 +24,7 @@ from sbert_app.labelled.example_set import Separation
 from sbert_app.labelled.examples import Examples
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.runs.plan import Plan
-from sbert_app.runs.records import Baseline, LearningCurve, Loss
-from sbert_app.runs.run import RunInfo, RunState
-from sbert_app.runs.runs import RunOverview
+from sbert_app.runs.records import Baseline, LearningCurve, Loss, RunInfo, RunOverview, RunState
 from sbert_app.runtime.session import Session
 from sbert_app.settings import ASSETS
 from sbert_app.tables import read_table

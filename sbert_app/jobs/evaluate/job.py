@@ -128,7 +128,7 @@ def _of_head(call: Call, cell: Cell, pairs: Examples) -> dict[str, float]:
     """The accuracy of the softmax head that the system's encoder was trained with, if it has one for these labels."""
     if cell.system != SBERT or pairs.kind != "labelled":
         return {}
-    from sbert_app.training.siamese import load_head, predict_labels
+    from sbert_app.training.objectives import load_head, predict_labels
 
     encoder = call.bench.registry.encoder(cell.model)
     head = load_head(encoder.folder) if encoder.folder else None

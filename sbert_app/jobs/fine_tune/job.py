@@ -15,9 +15,8 @@ from sbert_app.jobs.fine_tune.preparing import SplitChoice, TrainingData, read_t
 from sbert_app.labelled.columns import guess_mapping
 from sbert_app.labelled.example_set import COLUMN, GIVEN, SENTENCES, SPLITS
 from sbert_app.runs.plan import PRESETS, QUICK, Plan, preset
-from sbert_app.runs.records import Baseline, DevScore, Loss, RunResult
+from sbert_app.runs.records import Baseline, DevScore, Loss, RunResult, RunState
 from sbert_app.runs.result import summary, warnings
-from sbert_app.runs.run import RunState
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.storage import atomic_folder, writing_to

@@ -14,8 +14,8 @@ from sbert_app.jobs import validation
 from sbert_app.jobs.fine_tune.preparing import TrainingData
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runs.plan import Plan
-from sbert_app.runs.records import Event
-from sbert_app.runs.run import DAMAGED, FAILED, INTERRUPTED, RUNNING, Run, RunInfo, RunState
+from sbert_app.runs.records import DAMAGED, FAILED, INTERRUPTED, RUNNING, Event, RunInfo, RunState
+from sbert_app.runs.run import Run
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.storage import atomic_folder, writing
 

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from sbert_app.labelled.example_set import Examples
-from sbert_app.runs.records import Baseline, DevScore, Loss
-from sbert_app.runs.run import RunState
+from sbert_app.runs.records import Baseline, DevScore, Loss, RunState
 from sbert_app.ui.kit.html import FAR, GRID, INK, MIDDLE, TEAL, Figure, as_text, quiet
 
 MORE_LABELS = ("#b45309", "#4f6fd0", "#8a8a94", "#7a5cc0", "#5a8f3c")

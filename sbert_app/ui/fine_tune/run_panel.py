@@ -8,8 +8,7 @@ from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import BETTER
 from sbert_app.jobs.fine_tune import running
 from sbert_app.jobs.fine_tune.preparing import TrainingData
-from sbert_app.runs.records import DevScore
-from sbert_app.runs.run import RunState
+from sbert_app.runs.records import DevScore, RunState
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.fine_tune import chart, movers_view, verdict_view, view

@@ -8,8 +8,7 @@ from markupsafe import Markup
 
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT, Change
 from sbert_app.jobs.fine_tune import running
-from sbert_app.runs.run import DAMAGED, FAILED, INTERRUPTED, RunInfo
-from sbert_app.runs.runs import RunOverview
+from sbert_app.runs.records import DAMAGED, FAILED, INTERRUPTED, RunInfo, RunOverview
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.fine_tune.verdict_view import METRIC_NAMES, TOO_FEW, both_sides, interval
 from sbert_app.ui.fine_tune.view import STATES
@@ -133,18 +132,17 @@ def run_table(runs: Sequence[RunOverview], chosen: str = "") -> Markup:
 def _row(run: RunOverview, chosen: str) -> Markup:
     info = run.info
     state = "Damaged: delete it" if info.state == DAMAGED else STATES[info.state].split(":")[0]
-    few = run.change is not None and run.examples < LEAST_HELD_OUT
-    word = TOO_FEW[0] if few else run.word.capitalize()
-    texts = (state, word, _scores(run.change), info.created[:16], run.base, f"{run.nbytes / 1e6:,.1f} MB")
+    few = run.verdict is not None and run.verdict.examples < LEAST_HELD_OUT
+    word = TOO_FEW[0] if few else run.verdict.word.capitalize() if run.verdict else ""
+    scores = _scores(run.verdict.changes[0]) if run.verdict else ""
+    texts = (state, word, scores, info.created[:16], run.base, f"{run.nbytes / 1e6:,.1f} MB")
     cells = Markup().join(CELL.format(label, text or "–") for label, text in zip(HEADER[1:], texts, strict=True))
     checked = Markup(" checked") if info.id == chosen else ""
     return ROW.format(id=info.id, checked=checked, name=info.name, cells=cells)
 
 
-def _scores(change: Change | None) -> Markup:
+def _scores(change: Change) -> Markup:
     """The first measure before and after, and the interval of the change."""
-    if change is None:
-        return Markup()
     text = Markup("<b>{} → {}</b> <small>{}, change {} (95 % interval {} to {})</small>")
     return text.format(*both_sides(change), METRIC_NAMES[change.metric], *interval(change))
 

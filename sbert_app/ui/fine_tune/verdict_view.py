@@ -9,9 +9,8 @@ from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR, Change
 from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.fine_tune.job import FINE_TUNE, options_of
 from sbert_app.jobs.fine_tune.preparing import EXAMPLES
-from sbert_app.runs.records import HeadAccuracy, LearningCurve, RunResult
+from sbert_app.runs.records import HeadAccuracy, LearningCurve, RunResult, RunState
 from sbert_app.runs.result import harm_in_words, needed_for, warnings
-from sbert_app.runs.run import RunState
 from sbert_app.ui.fine_tune.view import run_title
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, commands, pictures, present, row

@@ -9,23 +9,23 @@ from sbert_app.evaluation.verdict import LEAST_HELD_OUT
 from sbert_app.jobs.fine_tune.preparing import TrainingData
 from sbert_app.labelled.columns import KINDS
 from sbert_app.labelled.example_set import Examples, shared_warning
+from sbert_app.runs import records
 from sbert_app.runs.plan import Plan, TrainingEstimate
-from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Kept, Loss
+from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Kept, Loss, RunInfo, RunState
 from sbert_app.runs.result import dev_warning
-from sbert_app.runs.run import DAMAGED, FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED, WAITING, RunInfo, RunState
 from sbert_app.tables.table import skipped_summary
 from sbert_app.training.options import OBJECTIVES
 from sbert_app.ui.kit import html
 from sbert_app.wording import duration, plural, times_100
 
 STATES = {
-    WAITING: "Waiting for its turn",
-    RUNNING: "Training",
-    INTERRUPTED: "Interrupted: the program ended during training. Resume continues from the last checkpoint.",
-    FINISHED: "Finished",
-    STOPPED: "Stopped",
-    FAILED: "Failed",
-    DAMAGED: "Damaged",
+    records.WAITING: "Waiting for its turn",
+    records.RUNNING: "Training",
+    records.INTERRUPTED: "Interrupted: the program ended during training. Resume continues from the last checkpoint.",
+    records.FINISHED: "Finished",
+    records.STOPPED: "Stopped",
+    records.FAILED: "Failed",
+    records.DAMAGED: "Damaged",
 }
 FIRST_ROWS = 3
 LABELS_LENGTH = 60  # characters of the labels in a line

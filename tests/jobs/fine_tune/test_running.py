@@ -22,14 +22,13 @@ from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.registry import Registry
 from sbert_app.runs import plan as plans
 from sbert_app.runs.execution import Execution
-from sbert_app.runs.records import DevScore, Loss
+from sbert_app.runs.records import FAILED, FINISHED, INTERRUPTED, STOPPED, DevScore, Loss
 from sbert_app.runs.result import summary
-from sbert_app.runs.run import FAILED, FINISHED, INTERRUPTED, STOPPED
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import HOSTED_LIMITS
 from sbert_app.storage import write_object
 from sbert_app.tables import read_table
-from sbert_app.training.siamese import load_head, predict_labels
+from sbert_app.training.objectives import load_head, predict_labels
 from sbert_app.ui.fine_tune import verdict_view
 from tests.attacks.small_home import BASE, planned, tiny_model
 from tests.evaluating import evaluate
@@ -171,12 +170,12 @@ def test_a_split_that_shares_sentences_says_so_wherever_its_result_is(bench, tin
     assert facts["examples_needed"] is None or facts["verdict"] == "no clear change"
     assert (progress.info.file, progress.info.fingerprint) == (LABELLED, data.split.fingerprint)
     line = bench.runs.overview(running.rows(bench))[0]
-    assert (line.info.id, line.word, line.base) == (run.id, facts["verdict"], tiny) and line.nbytes > 3_000_000
+    assert (line.info.id, line.verdict.word, line.base) == (run.id, facts["verdict"], tiny) and line.nbytes > 3_000_000
     old = {key: value for key, value in running.find(bench, run.id).facts.items() if key not in ("split", "file")}
     write_object(running.find(bench, run.id).folder / "plan.json", old)  # as an older version wrote it
     progress = running.state(bench, run.id)
     assert progress.separation.held_out == PAIRS and progress.info.file == "" and warning in verdict_view.verdict(progress)
-    assert bench.runs.overview(running.rows(bench))[0].word == facts["verdict"]
+    assert bench.runs.overview(running.rows(bench))[0].verdict.word == facts["verdict"]
 
 
 def test_parts_of_ones_own_are_kept_with_other_columns_and_gone_with_other_data(bench, write):
