@@ -1,7 +1,7 @@
 """Arrays of embeddings and row numbers, and the cosine. Scores lie in -1..1, higher is closer."""
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 Vectors = NDArray[np.float32]
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
+Value = TypeVar("Value", bound=Hashable)
 
 
 def unit_rows(vectors: Vectors) -> Vectors:
@@ -25,10 +26,10 @@ def in_order(batches: Iterable[tuple[NDArray[np.int64], Vectors]], *shape: int) 
     return values
 
 
-def distinct(sentences: Sequence[str]) -> tuple[list[str], Rows]:
-    """Return (unique sentences, inverse (n,)), where `unique[inverse[i]] == sentences[i]`."""
-    positions: dict[str, int] = {}
-    inverse = np.fromiter((positions.setdefault(s, len(positions)) for s in sentences), np.int64, len(sentences))
+def distinct(values: Sequence[Value]) -> tuple[list[Value], Rows]:
+    """Return (unique values in order of appearance, inverse (n,)), where `unique[inverse[i]] == values[i]`."""
+    positions: dict[Value, int] = {}
+    inverse = np.fromiter((positions.setdefault(value, len(positions)) for value in values), np.int64, len(values))
     return list(positions), inverse
 
 

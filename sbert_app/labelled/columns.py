@@ -51,8 +51,8 @@ class ColumnRoles:
 
 def guess_mapping(frame: pd.DataFrame) -> ColumnRoles:
     """The likeliest roles of a table's columns. Raises UserError if it has no two columns of text."""
-    if all(named(frame, names) for names in (ANCHOR, POSITIVE, NEGATIVE)):
-        return ColumnRoles("triplets", (named(frame, ANCHOR), named(frame, POSITIVE), named(frame, NEGATIVE)))
+    if all(triplet := [named(frame, names) for names in (ANCHOR, POSITIVE, NEGATIVE)]):
+        return ColumnRoles("triplets", tuple(triplet))
     first, second = named(frame, FIRST), named(frame, SECOND)
     target = next(iter(named_targets(frame)), "")
     prose = _prose(frame, exclude={target})
@@ -105,27 +105,22 @@ def target_kind(frame: pd.DataFrame, column: str) -> str:
 
 def guess_positive(labels: Sequence[str]) -> tuple[str, bool]:
     """The label that means "the same" (by name or by excluding "different"; of numbers, the highest), and whether it is certain."""
-    by_name = {label.lower(): label for label in labels}
-    named = next((by_name[name] for name in SAME if name in by_name), "")
-    others = [label for label in labels if label.lower() not in DIFFERENT]
-    if not named and len(others) == 1:
-        named = others[0]
-    values = [value for label in labels if (value := number(label)) is not None]
-    if len(values) == len(labels):
+    if all(number(label) is not None for label in labels):
         return max(labels, key=lambda label: number(label) or 0.0), len(labels) == 2
-    return named or labels[-1], bool(named)
+    by_name = {label.lower(): label for label in labels}
+    others = [label for label in labels if label.lower() not in DIFFERENT]
+    same = next((by_name[name] for name in SAME if name in by_name), others[0] if len(others) == 1 else "")
+    return same or labels[-1], bool(same)
 
 
 def named_targets(frame: pd.DataFrame) -> list[str]:
     """The columns whose name says that they hold scores or labels, scores first."""
-    plain = {column: _plain(column) for column in frame.columns}
-    return [column for names in (SCORES, LABELS) for name in names for column in frame.columns if plain[column] == name]
+    return [column for name in (*SCORES, *LABELS) for column in frame.columns if _plain(column) == name]
 
 
 def named(frame: pd.DataFrame, names: Sequence[str]) -> str:
     """The first column with one of these names, in the order of the names; "" if there is none."""
-    by_name = {_plain(column): column for column in reversed(frame.columns)}
-    return next((by_name[name] for name in names if name in by_name), "")
+    return next((column for name in names for column in frame.columns if _plain(column) == name), "")
 
 
 def number(text: str) -> float | None:

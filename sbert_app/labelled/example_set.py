@@ -1,16 +1,17 @@
 """Labelled examples as arrays, without the table readers, which a machine that only trains need not have; which belong together."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sbert_app.vectors import distinct
 from sbert_app.wording import plural
 
-Groups = NDArray[np.int64]  # (n,) each example's group, counted from 0
-
+Groups = NDArray[np.int64]  # (n,) each example's group, counted from 0 in order of appearance
 SENTENCES, PAIRS, COLUMN = "sentences", "pairs", "column"
 SPLITS = (SENTENCES, PAIRS)  # a column is chosen by its name
 GIVEN = "file"  # a part that is a file of its own
@@ -72,28 +73,21 @@ def sentence_groups(examples: Examples) -> Groups:
     from scipy.sparse.csgraph import connected_components
 
     count, towers = len(examples), len(examples.sentences)
-    normalised = [sentence for column in examples.normalised for sentence in column]
-    node = _numbered(normalised).reshape(towers, count)
+    node = distinct([sentence for column in examples.normalised for sentence in column])[1].reshape(towers, count)
     anchors = np.tile(node[0], towers - 1)
     edges = coo_matrix((np.ones(len(anchors), dtype=bool), (anchors, node[1:].ravel())), shape=(node.max() + 1,) * 2)
     _, component = connected_components(edges, directed=False)
-    return _numbered(component[node[0]].tolist())
+    return distinct(component[node[0]].tolist())[1]
 
 
 def pair_groups(examples: Examples) -> Groups:
     """Examples of the same pair are one group; of triplets, the pair is anchor and positive."""
-    return _numbered([examples.pairs_of(position)[0] for position in range(len(examples))])
+    return distinct([examples.pairs_of(position)[0] for position in range(len(examples))])[1]
 
 
 def column_groups(values: Sequence[str]) -> Groups:
     """Examples of the same value are one group; case and spaces do not matter."""
-    return _numbered([normalise(value) for value in values])
-
-
-def _numbered(keys: Sequence[object]) -> Groups:
-    """Number equal keys equally, in order of appearance."""
-    numbers: dict[object, int] = {}
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+    return distinct([normalise(value) for value in values])[1]
 
 
 @dataclass(frozen=True)
@@ -142,14 +136,12 @@ def digests(examples: Examples) -> Digests:
 
 def trained_on(folder: Path | None) -> Digests:
     """The digests beside a model's weights; none if they are not known."""
-    nothing: Digests = np.empty(0, np.uint64)
-    if folder is None:
-        return nothing
-    try:
-        known: Digests = np.load(folder / FILE, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
-        return nothing
-    return known if known.dtype == np.uint64 and known.ndim == 1 else nothing
+    if folder is not None:
+        with suppress(OSError, ValueError, EOFError):
+            known: Digests = np.load(folder / FILE, allow_pickle=False)
+            if known.dtype == np.uint64 and known.ndim == 1:
+                return known
+    return np.empty(0, np.uint64)
 
 
 def remember(folder: Path, examples: Examples, before: Digests) -> None:

@@ -60,7 +60,8 @@ def read_examples(table: Table, mapping: ColumnRoles, limits: Limits, repeats: b
     sentences = tuple([column[position][:most] for position in positions] for column in columns)
     examples = Examples(mapping.kind, sentences, targets, table.rows[positions], labels, positive, bounds)
     skipped.sort(key=lambda skip: skip.row)
-    remarks = [*_label_remarks(examples, spellings, mapping), *_remarks(examples, columns, positions, most)]
+    cut = [int(table.rows[i]) for i in positions if any(len(column[i]) > most for column in columns)]
+    remarks = _remarks(examples, mapping, spellings, cut, most)
     return Reading(table.name, mapping, examples, tuple(skipped), (*table.notes, *remarks))
 
 
@@ -132,33 +133,21 @@ def _targets(raw: list[str], mapping: ColumnRoles, name: str) -> Targets:
     return np.array([numbers[text] for text in raw], dtype=np.float64), labels, positive, (0.0, 1.0)
 
 
-def _label_remarks(examples: Examples, spellings: list[str], mapping: ColumnRoles) -> list[str]:
-    if examples.kind != "labelled":
-        return []
-    variants = sorted({label for label in spellings if label} - set(examples.labels))
-    remarks = [f"Labels that differ in capitals only count as one: {', '.join(variants[:5])}."] if variants else []
-    if mapping.positive not in examples.labels and not guess_positive(examples.labels)[1]:
-        same = examples.labels[examples.positive]
-        remarks.append(f"The label '{same}' was guessed to mean “the same”: check it under Columns before you start.")
-    return remarks
-
-
-def _remarks(examples: Examples, columns: Sequence[list[str]], positions: list[int], most: int) -> list[str]:
+def _remarks(examples: Examples, mapping: ColumnRoles, spellings: list[str], cut: list[int], most: int) -> list[str]:
+    """What to tell of the examples. spellings: all labels as written; cut: rows with more than `most` characters."""
     remarks = []
-    cut = [int(row) for i, row in zip(positions, examples.rows, strict=True) if any(len(column[i]) > most for column in columns)]
+    if examples.kind == "labelled":
+        if variants := sorted({label for label in spellings if label} - set(examples.labels)):
+            remarks.append(f"Labels that differ in capitals only count as one: {', '.join(variants[:5])}.")
+        if mapping.positive not in examples.labels and not guess_positive(examples.labels)[1]:
+            same = examples.labels[examples.positive]
+            remarks.append(f"The label '{same}' was guessed to mean “the same”: check it under Columns before you start.")
     if cut:
         remarks.append(f"Cut to {most:,} characters: {row_list(cut)}.")
-    disputed = _disputed(examples)
-    if disputed:
-        noun = "scores" if examples.kind == "scored" else "labels"
-        remarks.append(f"The same pair with different {noun}: {row_list(disputed)}. Kept; check which is right.")
+    if mapping.target:
+        pairs = pd.DataFrame({"pair": [examples.pairs_of(i)[0] for i in range(len(examples))], "target": examples.targets})
+        first = pairs.groupby("pair", sort=False)["target"].transform("first")
+        if disputed := examples.rows[(pairs["target"] != first).to_numpy()].tolist():
+            noun = "scores" if examples.kind == "scored" else "labels"
+            remarks.append(f"The same pair with different {noun}: {row_list(disputed)}. Kept; check which is right.")
     return remarks
-
-
-def _disputed(examples: Examples) -> list[int]:
-    """Rows whose pair occurs in an earlier row with another target."""
-    if examples.kind not in ("scored", "labelled"):
-        return []
-    frame = pd.DataFrame({"pair": [examples.pairs_of(i)[0] for i in range(len(examples))], "target": examples.targets})
-    first = frame.groupby("pair", sort=False)["target"].transform("first")
-    return [int(row) for row in examples.rows[(frame["target"] != first).to_numpy()]]

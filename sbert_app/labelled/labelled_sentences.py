@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from sbert_app.corpus.reader import guess_column, read_corpus
@@ -59,10 +59,20 @@ def read_labelled_sentences(
     """Read the tables, with guessed columns if these are "". Raises UserError for data that cannot be learnt from."""
     check_columns(table, [text] if text else [])
     text = text or guess_column(table.frame)
-    label = label or _label_column(table.frame, text)
-    parts = [part for part in (table, test, dev) if part is not None]
-    read = [_part(part, text, label, limits) for part in parts]
-    return joined([[sentences] for sentences, _ in read], [labels for _, labels in read], test is not None, dev is not None)
+    others = [column for column in table.frame.columns if column != text]
+    label = label or named(table.frame[others], LABEL_NAMES) or (others[0] if len(others) == 1 else "")
+    if not label:
+        raise UserError(f"Which column holds the labels? Name one of: {', '.join(others) or 'none, the file has one column'}.")
+    sentences, labels = [], []
+    for part in (table, test, dev):
+        if part is not None:
+            check_columns(part, [text, label])
+            corpus = read_corpus(part, [text], limits)
+            read = corpus.metadata[label].str.strip().to_numpy(dtype=object)
+            usable = read.astype(bool)  # rows without a label are left out
+            sentences.append([list(compress(corpus.sentences, usable))])
+            labels.append(read[usable])
+    return joined(sentences, labels, test is not None, dev is not None)
 
 
 def joined(columns: Sequence[list[list[str]]], labels: Sequence[NDArray[np.object_]], test: bool, dev: bool) -> LabelledSentences:
@@ -75,40 +85,16 @@ def joined(columns: Sequence[list[list[str]]], labels: Sequence[NDArray[np.objec
     whole = [[text for column in parts for text in column] for parts in zip(*columns, strict=True)]
     masks = [number == 1 if test else None, number == len(labels) - 1 if dev else None]
     partners = whole[1] if len(whole) > 1 else []
-    data = LabelledSentences(whole[0], targets.astype(np.int64), classes.tolist(), masks[0], masks[1], partners)
-    _check(data, number == 0)
-    return data
-
-
-def _part(table: Table, text: str, label: str, limits: Limits) -> tuple[list[str], NDArray[np.object_]]:
-    """The sentences of one table and their labels; rows without a label are left out."""
-    check_columns(table, [text, label])
-    corpus = read_corpus(table, [text], limits)
-    labels = corpus.metadata[label].str.strip().to_numpy(dtype=object)
-    usable = [bool(value) for value in labels]
-    return [s for s, good in zip(corpus.sentences, usable, strict=True) if good], labels[usable]
-
-
-def _label_column(frame: pd.DataFrame, text: str) -> str:
-    """The column of the labels, by its name, else the only other one."""
-    others = [column for column in frame.columns if column != text]
-    label = named(frame[others], LABEL_NAMES) or (others[0] if len(others) == 1 else "")
-    if not label:
-        raise UserError(f"Which column holds the labels? Name one of: {', '.join(others) or 'none, the file has one column'}.")
-    return label
-
-
-def _check(data: LabelledSentences, train: Mask) -> None:
-    """Raise UserError if the classes cannot be learnt and tested."""
-    counts = np.bincount(data.targets[train], minlength=len(data.classes))
-    if len(data.classes) < 2 or len(data.classes) > MOST_CLASSES:
-        raise UserError(f"The labels have {len(data.classes):,} different values; 2 to {MOST_CLASSES} can be learnt.")
+    counts = np.bincount(targets[number == 0], minlength=len(classes))  # to learn from
+    if not 2 <= len(classes) <= MOST_CLASSES:
+        raise UserError(f"The labels have {len(classes):,} different values; 2 to {MOST_CLASSES} can be learnt.")
     rare = int(counts.argmin())
-    if counts[rare] < LEAST_ROWS and data.dev is None:
+    if counts[rare] < LEAST_ROWS and not dev:
         raise UserError(
-            f"The class '{data.classes[rare]}' has {counts[rare]:,} rows to learn from. Folds need at least "
+            f"The class '{classes[rare]}' has {counts[rare]:,} rows to learn from. Folds need at least "
             f"{LEAST_ROWS} of each class: add rows, or remove those of this class."
         )
+    return LabelledSentences(whole[0], targets.astype(np.int64), classes.tolist(), masks[0], masks[1], partners)
 
 
 def read_labelled_pairs(

@@ -69,9 +69,12 @@ def guess_pair_columns(frame: pd.DataFrame) -> PairColumns:
     head = frame.head(SAMPLE)
     named = named_targets(frame)
     labels = [column for column in named if _labels(column, frame[column].tolist())]
-    likely = [column for column in frame.columns if column not in named and _looks_like_labels(column, head[column].tolist())]
-    texts = [column for column in frame.columns if column not in (*named, *likely) and not _numeric(head[column].tolist())]
-    varied = [column for column in texts if not _has_few_values(head[column].tolist())]
+    unnamed = [column for column in frame.columns if column not in named]
+    likely = [column for column in unnamed if _looks_like_labels(column, head[column].tolist())]
+    texts = [column for column in unnamed if column not in likely and not _numeric(head[column].tolist())]
+    # A few texts that occur often are labels in several words, rather than sentences.
+    values = {column: len(set(head[column].str.strip()) - {""}) for column in texts}
+    varied = [column for column in texts if values[column] > FEW_VALUES or len(head) < OFTEN * values[column]]
     first, second = _texts(frame[next(columns for columns in (varied, texts, [*frame.columns]) if len(columns) > 1)])
     label = next((column for column in (*labels, *likely) if column not in (first, second)), "")
     return PairColumns(first, second, label)
@@ -117,12 +120,6 @@ def _looks_like_labels(column: str, cells: list[str]) -> bool:
     return labels.kind != GRADED or (low >= LOWEST and high <= HIGHEST)
 
 
-def _has_few_values(cells: list[str]) -> bool:
-    """Whether each of at most FEW_VALUES texts occurs OFTEN times on average: labels in several words, rather than sentences."""
-    values = {cell.strip() for cell in cells if cell.strip()}
-    return len(values) <= FEW_VALUES and len(cells) >= OFTEN * len(values)
-
-
 def _numeric(cells: list[str]) -> bool:
     filled = [cell for cell in cells if cell.strip()]
     return bool(filled) and 2 * sum(number(cell) is not None for cell in filled) >= len(filled)
@@ -132,10 +129,9 @@ def read_pair_labels(column: str, cells: Sequence[str]) -> PairLabels:
     """Read the labels of all rows. Raises UserError if nothing can be compared with them."""
     texts = [" ".join(cell.split()) for cell in cells]
     filled = [text for text in texts if text.casefold() not in BLANKS]
-    numeric = sum(number(text) is not None for text in filled)
     if not filled:
         raise UserError(f"The column '{column}' has no label. {WAY_OUT}")
-    return _grades(column, texts) if 2 * numeric >= len(filled) else _two_texts(column, texts)
+    return _grades(column, texts) if _numeric(filled) else _two_texts(column, texts)
 
 
 def _grades(column: str, texts: list[str]) -> PairLabels:
@@ -143,8 +139,8 @@ def _grades(column: str, texts: list[str]) -> PairLabels:
     parsed = [number(text) for text in texts]
     gold = np.array([value if value is not None and math.isfinite(value) else np.nan for value in parsed])
     values = np.unique(gold[np.isfinite(gold)])
-    missing = [text.casefold() in BLANKS for text in texts]
-    blank, other = sum(missing), int(np.isnan(gold).sum()) - sum(missing)
+    blank = sum(text.casefold() in BLANKS for text in texts)
+    other = int(np.isnan(gold).sum()) - blank
     left_out = {reason: count for reason, count in (("no label", blank), ("a label that is not a number", other)) if count}
     if len(values) < 2:
         raise _one_label(column, f"{values[0]:g}" if len(values) else texts[0])

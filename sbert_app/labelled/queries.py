@@ -1,5 +1,6 @@
 """Queries with the documents that answer them: of three files, of questions with judged answers, or of one file of judgements."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,9 +128,11 @@ def read_judgements(table: Table, corpus: CorpusRows | None) -> tuple[Queries, t
     if corpus is None:
         texts = list(dict.fromkeys(text for text in targets if text))
         corpus = CorpusRows(table.name, texts, np.arange(1, len(texts) + 1))
-    same = _by_text(corpus)
+    same: defaultdict[str, list[int]] = defaultdict(list)  # places of equal texts
+    for place, sentence in enumerate(corpus.sentences):
+        same[sentence.strip()].append(place)
     places = {str(row): [place] for place, row in enumerate(corpus.numbers.tolist())} if numbers else same
-    relevant: dict[str, dict[int, float]] = {}
+    relevant: defaultdict[str, dict[int, float]] = defaultdict(dict)
     unknown, unreadable = [], []
     for line, query, target, text in zip(table.rows.tolist(), queries, targets, gains, strict=True):
         gain = IN_WORDS.get(text.lower(), number(text))
@@ -137,8 +140,8 @@ def read_judgements(table: Table, corpus: CorpusRows | None) -> tuple[Queries, t
             unknown.append(line)
         elif gain is None or not 0 <= gain < float("inf") or not query:
             unreadable.append(line)
-        else:
-            of_query = relevant.setdefault(_unguarded(query), {})
+        else:  # a csv file of this app has an apostrophe before what a spreadsheet would run as a formula
+            of_query = relevant[query[1:] if query.startswith("'") and guarded(query[1:]) == query else query]
             for place in same[corpus.sentences[places[target][0]].strip()]:
                 of_query[place] = max(gain, of_query.get(place, 0.0))
     return _queries(table, corpus, relevant, unknown, unreadable)
@@ -147,8 +150,6 @@ def read_judgements(table: Table, corpus: CorpusRows | None) -> tuple[Queries, t
 def _queries(
     table: Table, corpus: CorpusRows, relevant: dict[str, dict[int, float]], unknown: list[int], unreadable: list[int]
 ) -> tuple[Queries, tuple[str, ...]]:
-    answered = {query: {place: gain for place, gain in gains.items() if gain > 0} for query, gains in relevant.items()}
-    answered = {query: gains for query, gains in answered.items() if gains}
     if not relevant and unknown:
         raise UserError(
             f"None of the {len(unknown):,} judged rows of '{table.name}' is in '{corpus.name}'. "
@@ -156,6 +157,8 @@ def _queries(
         )
     if not relevant:
         raise UserError(f"No line of '{table.name}' has a relevance that is a number, 0 and up. It needs the columns {SHAPE}.")
+    positive = {query: {place: gain for place, gain in gains.items() if gain > 0} for query, gains in relevant.items()}
+    answered = {query: gains for query, gains in positive.items() if gains}
     if not answered:
         raise UserError(f"Every relevance in '{table.name}' is 0: a query needs a row that answers it. Judge one with 1 or more.")
     without = len(relevant) - len(answered)
@@ -165,15 +168,3 @@ def _queries(
         f"{without:,} {plural(without, 'query has', 'queries have')} no relevant row, left out." if without else "",
     )
     return Queries(list(answered), corpus.sentences, list(answered.values())), tuple(filter(None, remarks))
-
-
-def _by_text(corpus: CorpusRows) -> dict[str, list[int]]:
-    places: dict[str, list[int]] = {}
-    for place, sentence in enumerate(corpus.sentences):
-        places.setdefault(sentence.strip(), []).append(place)
-    return places
-
-
-def _unguarded(text: str) -> str:
-    """Without the apostrophe that a csv file of this app has before what a spreadsheet would run as a formula."""
-    return text[1:] if text.startswith("'") and guarded(text[1:]) == text else text

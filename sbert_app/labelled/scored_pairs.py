@@ -6,17 +6,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.evaluation.agreement import LabelAgreement, Threshold, disagreements
+from sbert_app.evaluation.agreement import LabelAgreement, disagreements
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT
 from sbert_app.explain.scale import WORDS, Scale
 from sbert_app.labelled.examples import Reading
 from sbert_app.labelled.pair_columns import GRADED, PairColumns, PairLabels
 from sbert_app.tables import Table
-from sbert_app.wording import plural, rounded
+from sbert_app.wording import plural, times_100
 
 SCORE_NAMES = ("score", "cosine", "cosine_of_this_app")
 MOST_SHOWN = 5  # rows on each side
-MINUS = "−"
 EXTREMES = "Highest scores", "Lowest scores"
 
 
@@ -95,7 +94,7 @@ class ScoredPairs:
             "columns": asdict(self.columns),
             "model": self.model,
             "in_words": self.words(),
-            "agreement": _agreement(self.labels, self.agreement),
+            "agreement": _agreement(self.labels, self.agreement) if self.labels and self.agreement else None,
             "highest": [asdict(pair) for pair in highest],
             "lowest": [asdict(pair) for pair in lowest],
             "scored_higher_than_labelled": [asdict(pair) for pair in too_high],
@@ -112,9 +111,7 @@ class ScoredPairs:
         ]
 
 
-def _agreement(labels: PairLabels | None, agreement: LabelAgreement | None) -> dict[str, Any] | None:
-    if labels is None or agreement is None:
-        return None
+def _agreement(labels: PairLabels, agreement: LabelAgreement) -> dict[str, Any]:
     threshold = agreement.threshold
     return {
         "in_words": sentence(labels, agreement),
@@ -132,29 +129,22 @@ def sentence(labels: PairLabels, agreement: LabelAgreement) -> str:
     count = f"{agreement.pairs:,} labelled {plural(agreement.pairs, 'pair', 'pairs')}"
     if agreement.pairs < LEAST_HELD_OUT:
         return f"Too few labels to judge the score: {count}, at least {LEAST_HELD_OUT} are needed."
+    value, threshold = agreement.estimate, agreement.threshold
     if labels.kind == GRADED:
-        return _graded(labels, agreement, count)
-    return _two_valued(labels, agreement.threshold, count) if agreement.threshold else ""
-
-
-def _graded(labels: PairLabels, agreement: LabelAgreement, count: str) -> str:
-    value = agreement.estimate
-    remark = " Higher labels have lower scores." if value.high < 0 else " It could be chance." if value.low <= 0 else ""
-    return (
-        f"Agreement with “{labels.column}”: Spearman ×100 is {hundredths(value.value)} over {count}, "
-        f"95 % interval {hundredths(value.low)} to {hundredths(value.high)}.{remark}"
-    )
-
-
-def _two_valued(labels: PairLabels, threshold: Threshold, count: str) -> str:
+        remark = " Higher labels have lower scores." if value.high < 0 else " It could be chance." if value.low <= 0 else ""
+        return (
+            f"Agreement with “{labels.column}”: Spearman ×100 is {times_100(value.value)} over {count}, "
+            f"95 % interval {times_100(value.low)} to {times_100(value.high)}.{remark}"
+        )
+    if threshold is None:
+        return ""
     if threshold.value is None or not threshold.helps:
         frequent = f"“{labels.positive}”" if labels.gold[labels.labelled].mean() > 0.5 else different(labels)
-        return (
-            f"No threshold of the score beats calling every pair {frequent}, "
-            f"which is right for {percent(threshold.majority)} of {count}."
-        )
+        right = f"which is right for {percent(threshold.majority)} of {count}."
+        return f"No threshold of the score beats calling every pair {frequent}, {right}"
+    shortest = f"{threshold.value:.9f}".rstrip("0").rstrip(".").replace("-", "−")  # its last decimal matters
     return (
-        f"Calling a pair “{labels.positive}” at {shortest(threshold.value)} or higher is right for {percent(threshold.accuracy)} "
+        f"Calling a pair “{labels.positive}” at {shortest} or higher is right for {percent(threshold.accuracy)} "
         f"of {count}. The threshold was chosen on these same pairs, so expect a little less on others."
     )
 
@@ -179,20 +169,16 @@ def details(labels: PairLabels, agreement: LabelAgreement) -> str:
     interval = f"Interval: bootstrap over pairs, {agreement.resamples:,} resamples."
     if labels.kind == GRADED:
         low, high = (f"{bound:g}" for bound in labels.bounds)
-        return " ".join(
-            [
-                f"Labels from {low} to {high}; higher is taken to mean closer. Spearman compares the order of the scores with that "
-                "of the labels: 100 is the same order, 0 is none.",
-                f"Pearson ×100: {hundredths(agreement.measures['pearson'])}.",
-                interval,
-            ]
+        return (
+            f"Labels from {low} to {high}; higher is taken to mean closer. Spearman compares the order of the scores with that "
+            f"of the labels: 100 is the same order, 0 is none. Pearson ×100: {times_100(agreement.measures['pearson'])}. {interval}"
         )
     value, share = agreement.estimate, float(labels.gold[labels.labelled].mean())
     figures = [
         f"“{labels.positive}” is taken to mean the same, {different(labels)} to mean different.",
-        f"Average precision ×100: {hundredths(value.value)}, 95 % interval {hundredths(value.low)} to {hundredths(value.high)}; "
-        f"100 ranks all “{labels.positive}” pairs above the others, a score without information gets {hundredths(share)}.",
-        f"Best F1 ×100: {hundredths(agreement.measures['f1'])}.",
+        f"Average precision ×100: {times_100(value.value)}, 95 % interval {times_100(value.low)} to {times_100(value.high)}; "
+        f"100 ranks all “{labels.positive}” pairs above the others, a score without information gets {times_100(share)}.",
+        f"Best F1 ×100: {times_100(agreement.measures['f1'])}.",
     ]
     if agreement.threshold:
         figures.append(f"Giving every pair the more frequent label is right for {percent(agreement.threshold.majority)}.")
@@ -207,12 +193,3 @@ def different(labels: PairLabels) -> str:
 def percent(share: float) -> str:
     """A share as per cent without decimals, but never "100 %" for less than all."""
     return f"{min(round(100 * share), 99 if share < 1 else 100)} %"
-
-
-def shortest(value: float) -> str:
-    """A number without trailing zeros, such as a threshold, whose last decimal matters."""
-    return f"{value:.9f}".rstrip("0").rstrip(".").replace("-", MINUS)
-
-
-def hundredths(value: float) -> str:
-    return rounded(100 * value, 1).replace("-", MINUS)

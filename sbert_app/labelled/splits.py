@@ -5,6 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,18 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sbert_app.errors import UserError
-from sbert_app.labelled.example_set import (
-    COLUMN,
-    GIVEN,
-    PAIRS,
-    SENTENCES,
-    Examples,
-    Separation,
-    column_groups,
-    normalise,
-    pair_groups,
-    sentence_groups,
-)
+from sbert_app.labelled import example_set
+from sbert_app.labelled.example_set import COLUMN, GIVEN, PAIRS, SENTENCES, Examples, Separation
 
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.2, 2_000
 DEV_SHARE, DEV_MOST = 0.1, 1_000
@@ -80,7 +71,7 @@ def split(
     clean_dev = _without_pairs(dev, held_out)
     clean = _without_pairs(pool.examples, clean_dev, held_out)
     leaks = len(pool.examples) - len(clean) + len(dev) - len(clean_dev)
-    shared = len(_sentences(held_out) & _sentences(clean))
+    shared = len(set(chain(*held_out.normalised)) & set(chain(*clean.normalised)))
     separation = Separation(wanted, held_out_by, dev_by, column.name if column else "", connected)
     return Split(clean, clean_dev, held_out, leaks, shared, separation)
 
@@ -95,10 +86,12 @@ class _Pool:
     def cut(self, levels: Sequence[str], share: float, most: int, seed: int) -> tuple["_Pool", Examples, str, int]:
         """Cut a part by the first level that allows one of a useful size. Returns the rest, the part, that level, and the size
         of the largest group of the levels before it. Raises UserError if no level does."""
+        scored, targets = self.examples.kind == "scored", self.examples.targets
+        strata = (np.minimum(targets * STRATA, STRATA - 1) if scored else targets).astype(np.int64)
         count, largest = max(1, round(min(share * len(self.examples), most))), 0
         for level in levels:
             groups = self._groups(level)
-            chosen = _choose(groups, _strata(self.examples), count, seed)
+            chosen = _choose(groups, strata, count, seed)
             if SMALLEST * count <= chosen.sum() <= LARGEST * count or (level == PAIRS and chosen.any()):
                 return self._take(~chosen), self.examples.take(np.flatnonzero(chosen)), level, largest
             largest = int(np.bincount(groups).max())
@@ -106,8 +99,8 @@ class _Pool:
 
     def _groups(self, level: str) -> NDArray[np.int64]:
         if level == COLUMN and self.column:
-            return column_groups(self.column.values)
-        return sentence_groups(self.examples) if level == SENTENCES else pair_groups(self.examples)
+            return example_set.column_groups(self.column.values)
+        return example_set.sentence_groups(self.examples) if level == SENTENCES else example_set.pair_groups(self.examples)
 
     def _take(self, chosen: Mask) -> "_Pool":
         positions = np.flatnonzero(chosen)
@@ -157,16 +150,6 @@ def _targets(strata: NDArray[np.int64], count: int, generator: np.random.Generat
     return Counter(dict(zip(names.tolist(), targets.tolist(), strict=True)))
 
 
-def _strata(examples: Examples) -> NDArray[np.int64]:
-    if examples.kind == "scored":
-        return np.minimum((examples.targets * STRATA).astype(np.int64), STRATA - 1)
-    return examples.targets.astype(np.int64)
-
-
-def _sentences(examples: Examples) -> set[str]:
-    return {normalise(sentence) for column in examples.sentences for sentence in column}
-
-
 def _without_pairs(examples: Examples, *others: Examples) -> Examples:
     """The examples that share no pair with the others."""
     used = {pair for other in others for i in range(len(other)) for pair in other.pairs_of(i)}
@@ -186,18 +169,16 @@ def to_frame(split: Split) -> pd.DataFrame:
 
 def from_frame(frame: pd.DataFrame, facts: dict[str, Any]) -> Split:
     """The split that `to_frame` wrote. facts: kind, labels, positive, score_range, leaks, shared; split, except in older runs."""
-    train, dev, held_out = (_examples(frame[frame["part"] == part], facts) for part in PARTS)
-    return Split(train, dev, held_out, facts["leaks"], facts["shared"], Separation(**facts.get("split", {})))
-
-
-def _examples(frame: pd.DataFrame, facts: dict[str, Any]) -> Examples:
-    sentences = tuple(frame[name].tolist() for name in frame.columns if name.startswith("sentence"))
-    return Examples(
-        kind=facts["kind"],
-        sentences=sentences,
-        targets=frame["target"].to_numpy(np.float64),
-        rows=frame["row"].to_numpy(np.int64),
-        labels=tuple(facts["labels"]),
-        positive=facts["positive"],
-        score_range=tuple(facts["score_range"]),
+    train, dev, held_out = (
+        Examples(
+            kind=facts["kind"],
+            sentences=tuple(rows[name].tolist() for name in rows.columns if name.startswith("sentence")),
+            targets=rows["target"].to_numpy(np.float64),
+            rows=rows["row"].to_numpy(np.int64),
+            labels=tuple(facts["labels"]),
+            positive=facts["positive"],
+            score_range=tuple(facts["score_range"]),
+        )
+        for rows in (frame[frame["part"] == part] for part in PARTS)
     )
+    return Split(train, dev, held_out, facts["leaks"], facts["shared"], Separation(**facts.get("split", {})))

@@ -15,7 +15,7 @@ from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.forward import forward_batches, token_budget_batches
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.poly_encoder import PolyEncoder
-from sbert_app.training.objectives import Classification, MultipleNegativesRanking, build_objective
+from sbert_app.training.objectives import COSINE, Classification, MultipleNegativesRanking, build_objective
 from sbert_app.training.options import ObjectiveOptions, check_of_similarity
 from sbert_app.vectors import Rows, Vectors
 
@@ -58,13 +58,22 @@ class Vocabulary:
 
 
 class Siamese:
-    """A trainee: encoder, objective, tokenised training and dev examples. Changes the encoder: pass a copy."""
+    """A trainee: encoder, objective, tokenised training and dev examples. Changes the encoder: pass a copy.
+
+    Of labelled pairs, ranking uses only those whose label means "the same". A poly-encoder's codes start untrained, as a softmax
+    head does.
+    """
 
     def __init__(self, encoder: Encoder, objective: nn.Module, train: Examples, dev: Examples) -> None:
         self.encoder = encoder
         self.objective = objective.to(encoder.hardware.device)
         self.module = nn.ModuleDict({"encoder": encoder.transformer, "dense": encoder.dense, "objective": self.objective})
-        self._train, self._dev = usable_examples(train, objective), dev
+        if isinstance(encoder, PolyEncoder):
+            self.module["codes"] = encoder.codes
+        self._ranking = isinstance(objective, MultipleNegativesRanking)
+        if self._ranking and train.kind == "labelled":
+            train = train.take(np.flatnonzero(train.gold == 1))
+        self._train, self._dev = train, dev
         ids = [[encoder.tokenize(column) for column in part.sentences] for part in (self._train, dev)]
         padding = encoder.tokenizer.pad_token_id or 0
         self.vocabulary = Vocabulary(encoder.transformer, (row for part in ids for column in part for row in column), padding)
@@ -79,13 +88,11 @@ class Siamese:
         return len(self._train)
 
     def head(self) -> list[nn.Parameter]:
-        return list(self.objective.parameters())
+        return [weight for name in ("objective", "codes") if name in self.module for weight in self.module[name].parameters()]
 
     def batches(self, size: int, seed: int, epoch: int) -> list[Rows]:
         batches = epoch_batches(self.lengths, size, seed, epoch)
-        if not isinstance(self.objective, MultipleNegativesRanking):
-            return batches
-        return without_repeats(batches, list(zip(*self._train.sentences, strict=True)))
+        return without_repeats(batches, list(zip(*self._train.sentences, strict=True))) if self._ranking else batches
 
     def forward(self, rows: Rows) -> Tensor:
         """Embeddings (b, towers, dim), computed in one batch."""
@@ -112,33 +119,12 @@ class Siamese:
         return forward_batches(batches, lambda rows: self.encoder.pad([ids[i] for i in rows]), at_once(self.encoder.embed))
 
 
-class PolySiamese(Siamese):
-    """A poly-encoder as a trainee: its codes start untrained, as a softmax head does."""
-
-    def __init__(self, encoder: PolyEncoder, objective: nn.Module, train: Examples, dev: Examples) -> None:
-        super().__init__(encoder, objective, train, dev)
-        self._codes = encoder.codes
-        self.module["codes"] = encoder.codes
-
-    def head(self) -> list[nn.Parameter]:
-        return [*super().head(), *self._codes.parameters()]
-
-
 def build_siamese(encoder: Encoder, objective: str, options: ObjectiveOptions, train: Examples, dev: Examples) -> Siamese:
     """The trainee for an encoder or poly-encoder. Raises UserError for an objective that does not fit it."""
-    labels = len(train.labels)
-    if not isinstance(encoder, PolyEncoder):
-        return Siamese(encoder, build_objective(objective, encoder.dim, labels, options), train, dev)
-    check_of_similarity(objective)
-    return PolySiamese(encoder, build_objective(objective, encoder.dim, labels, options, encoder.attended), train, dev)
-
-
-def usable_examples(examples: Examples, objective: nn.Module) -> Examples:
-    """The examples that an objective can use: of labelled pairs, ranking uses only those whose label means "the same"."""
-    if isinstance(objective, MultipleNegativesRanking) and examples.kind == "labelled":
-        positives: NDArray[np.int64] = np.flatnonzero(examples.gold == 1)
-        return examples.take(positives)
-    return examples
+    similarity = encoder.attended if isinstance(encoder, PolyEncoder) else COSINE
+    if similarity is not COSINE:
+        check_of_similarity(objective)
+    return Siamese(encoder, build_objective(objective, encoder.dim, len(train.labels), options, similarity), train, dev)
 
 
 def epoch_batches(lengths: NDArray[np.int64], size: int, seed: int, epoch: int) -> list[Rows]:

@@ -33,13 +33,11 @@ def three(parts):
 
 
 @settings(deadline=None)
-@given(st.integers(0, 10**6), st.integers(20, 150), st.integers(2, 200))
-def test_by_sentences_no_sentence_is_in_two_parts(seed, count, width):
+@given(st.integers(0, 10**6), st.integers(20, 150), st.integers(2, 200), st.sampled_from(["aA", "bB"]))
+def test_no_pair_is_in_two_parts_by_sentences_no_sentence_and_nothing_is_lost(seed, count, width, case):
     """From few sentences, which connect nearly everything (then the split says that it is by pairs), to many."""
     first, shift, targets = np.random.default_rng(seed).integers(0, [[width], [5], [2]], size=(3, count)).tolist()
-    examples = labelled(
-        [(f"a {a}", f"{'B' if t else 'b'}  {a + b}") for a, b, t in zip(first, shift, targets, strict=True)], targets
-    )
+    examples = labelled([(f"a {a}", f"{case[t]}  {a + b}") for a, b, t in zip(first, shift, targets, strict=True)], targets)
     try:
         parts = split(examples)
     except UserError:
@@ -47,6 +45,7 @@ def test_by_sentences_no_sentence_is_in_two_parts(seed, count, width):
         assert max(map(pairs.count, pairs)) > len(pairs) / 2
         return
     assert sum(map(len, three(parts))) + parts.leaks == len(examples)
+    assert not any(keys(one) & keys(other) for one, other in itertools.combinations(three(parts), 2))
     if parts.separation.held_out == SENTENCES:
         assert not sentences_of(parts.held_out) & (sentences_of(parts.train) | sentences_of(parts.dev)) and parts.shared == 0
     if parts.separation.dev == SENTENCES:
@@ -124,22 +123,6 @@ def test_two_values_of_a_column_are_split_and_the_dev_part_otherwise():
 def test_one_pair_only_is_refused():
     with pytest.raises(UserError, match="Nearly all rows hold the same pair"):
         split(labelled([("a", "b")] * 30, [i % 2 for i in range(30)]))
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.integers(0, 1)), min_size=20, max_size=120))
-def test_no_pair_is_on_two_sides_and_nothing_is_lost(rows):
-    examples = labelled([(f"s {a}", f"S  {b}") for a, b, _ in rows], [t for *_, t in rows])
-    try:
-        parts = split(examples)
-    except UserError:
-        pairs = [pair for i in range(len(examples)) for pair in examples.pairs_of(i)]
-        assert max(map(pairs.count, pairs)) > len(pairs) / 2
-        return
-    assert not keys(parts.train) & keys(parts.held_out)
-    assert not keys(parts.train) & keys(parts.dev)
-    assert not keys(parts.dev) & keys(parts.held_out)
-    assert len(parts.train) + len(parts.dev) + len(parts.held_out) + parts.leaks == len(examples)
 
 
 def test_shares_and_strata():

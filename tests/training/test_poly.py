@@ -67,20 +67,6 @@ def test_the_loss_is_that_of_a_plain_calculation(tiny, cpu, scored):
     assert float(in_batch) == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_run_resumes_from_its_state_to_the_same_weights(tiny, cpu, scored):
-    _, whole = make(tiny, cpu, "regression", scored, epochs=1)
-    list(whole.run())
-    _, first = make(tiny, cpu, "regression", scored, epochs=1)
-    for event in first.run():
-        if isinstance(event, BatchLoss):
-            break
-    _, second = make(tiny, cpu, "regression", scored, epochs=1)
-    second.load(first.state())
-    list(second.run())
-    ours, theirs = whole.weights(), second.weights()
-    assert ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
-
-
 @pytest.mark.parametrize(("objective", "kind"), [("classification", "labelled"), ("triplet", "triplets")])
 def test_an_objective_of_one_embedding_is_refused(tiny, cpu, scored, objective, kind):
     with pytest.raises(UserError, match=rf"objective '{objective}'\. Use one of regression, cosent, ranking\."):
