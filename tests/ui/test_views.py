@@ -269,5 +269,5 @@ def test_what_is_damaged_is_listed_with_the_way_out():
     assert "damaged, can only be deleted · 1.5 MB" in listed and "Delete my-file-0123456789ab from this machine?" in listed
     assert "my-file" not in corpus_view.start([entry], hosted=False)
     info = RunInfo("id", "name", "damaged", "This run is damaged. Delete it.", "2026-01-02", "", has_model=False)
-    table = runs_panel.run_table([RunOverview(info, "", "", 0, None, 1_500_000)])
+    table = runs_panel.run_table([RunOverview(info, "", None, 1_500_000)])
     assert "Damaged: delete it" in table and "1.5 MB" in table and ">name<" in table
