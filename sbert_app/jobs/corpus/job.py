@@ -107,27 +107,26 @@ def index_again(bench: Workbench, session: Session, model: str) -> Iterator[Step
 
 
 def _run(bench: Workbench, session: Session, corpus: Corpus, model: str) -> Iterator[Step[IndexedCorpus]]:
-    """Wait in the queue, index, and open the result, unless the run was revoked, as another corpus was opened."""
+    """Wait in the queue, index, and open the result, unless the run was revoked, as another corpus was opened.
+
+    The index of another model of the same corpus is kept beside it.
+    """
     stop = session.begin(INDEXING)
     with bench.lines.corpora.join(stop) as waiting:
         yield from (_step(place_in_line(before, "job"), corpus) for before in waiting)
         for step in _index(bench, session, corpus, model, stop):
-            if step.result is None or _open(session, step.result, step, stop):
-                yield step
-            else:
-                yield replace(step, stage="Stopped", stopped=True, result=None)
+            if step.result is not None:
+                before, how = session.get(IndexedCorpus), Indexing(step.seconds, step.rate, step.notes)
+                same_rows = before and before.corpus.sentences == step.result.corpus.sentences
+                former = [FormerIndex(before)] if before and same_rows and before.fingerprint != step.result.fingerprint else []
+                if not session.open(step.result, stop, how, *former):
+                    step = replace(step, stage="Stopped", stopped=True, result=None)
+            yield step
 
 
 def _step(stage: str, corpus: Corpus) -> Step[IndexedCorpus]:
     """A step before anything is encoded."""
     return Step(stage, 0, len(corpus), unit="sentences")
-
-
-def _open(session: Session, indexed: IndexedCorpus, step: Step[IndexedCorpus], stop: Stop) -> bool:
-    """Open the indexed corpus, unless the run was revoked. The index of another model of the same corpus is kept beside it."""
-    before, how = session.get(IndexedCorpus), Indexing(step.seconds, step.rate, step.notes)
-    differs = before and before.fingerprint != indexed.fingerprint and before.corpus.sentences == indexed.corpus.sentences
-    return session.open(indexed, stop, how, *([FormerIndex(before)] if before and differs else []))
 
 
 def _index(bench: Workbench, session: Session, corpus: Corpus, model: str, stop: Stop) -> Iterator[Step[IndexedCorpus]]:

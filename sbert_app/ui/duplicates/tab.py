@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import gradio as gr
 
@@ -106,9 +105,11 @@ class DuplicatesPanel:
         self.remove.input(handler(self._on_remove), chosen, decided, trigger_mode="always_last", **PRIVATE)
         self.groups.picked(handler(self._on_picked), chosen, decided, trigger_mode="multiple", **PRIVATE)
         self.score.click(handler(self._on_score), [*with_threshold, self.cross], self.borderline, **PRIVATE)
-        self.check.expand(self._on_check, None, self.cross, **PRIVATE)
+        self.check.expand(
+            lambda: gr.Dropdown(choices=scorer_choices(self._bench.registry.pair_scorers())), None, self.cross, **PRIVATE
+        )
         for name, file in self.files.items():
-            file.listen(self._content(name), chosen)
+            file.listen(lambda *chosen, name=name: FILES[name](findings_of(*chosen)), chosen)
 
     def take_threshold(self, card: gr.HTML) -> None:
         """Take the threshold that labels suggest whenever it is handed over. card: where pairs are labelled."""
@@ -172,9 +173,6 @@ class DuplicatesPanel:
         listed = {self.groups: groups(findings, unfolded), self.links: view.links(findings)}
         return {self.staying: view.staying(findings), **listed, **buttons}
 
-    def _content(self, name: str) -> Callable[..., str]:
-        return lambda *chosen: FILES[name](findings_of(*chosen))
-
     def _on_picked(self, session: Session, threshold: float, remove: str, event: gr.EventData) -> Updates:
         """A group is to be kept whole, or not any more."""
         match sent(event):
@@ -183,10 +181,6 @@ class DuplicatesPanel:
             case _:
                 raise UserError(job.NO_GROUP)
         return self._decided(findings_of(session, threshold, remove), unfolded)
-
-    def _on_check(self) -> Any:
-        """List the models that are available now."""
-        return gr.Dropdown(choices=scorer_choices(self._bench.registry.pair_scorers()))
 
     def _on_score(self, session: Session, threshold: float, cross: str | None) -> str:
         pairs, opinion = job.score_borderline(self._bench, session, threshold, BORDERLINE, cross or DEFAULT_CROSS_ENCODER)

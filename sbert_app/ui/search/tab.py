@@ -133,20 +133,19 @@ class SearchTab:
         return chosen | self._on_search(values | chosen)
 
     def _search(self, values: Values, **more: Any) -> Updates:
+        """The hits, with links to take them along, and the chips."""
         options, session, asked = self.options, values[self._session], self._read(values, **more)
         result = search(self._bench, session, asked)
         other = beside(self._bench, session, values[options.beside], asked) if values[options.beside] else None
-        links = self._links(session, asked) if result.hits else Markup()
-        return {self.hits: self._results(session, result, other) + links, self.chips: self._chips(values)}
-
-    def _links(self, session: Session, asked: SearchOptions) -> Markup:
-        """The links under the hits: full screen, commands."""
-        indexed = session.corpus()
-        request = {"query": asked.query, "top": asked.top, "filters": asked.filters or None, "ranking": asked.ranking}
-        if asked.rerank:
-            request |= {"rerank": True, "cross_encoder": asked.cross_encoder}
-        copies = Markup() if session.get(Within) else commands(SEARCH, request, input_of(indexed))  # no command knows the map
-        return row(Caption.of(f"Search: {asked.query}", indexed.corpus.name, indexed.model), [HITS], present(), copies)
+        hits = self._results(session, result, other)
+        if result.hits:
+            indexed = session.corpus()
+            request = {"query": asked.query, "top": asked.top, "filters": asked.filters or None, "ranking": asked.ranking}
+            request |= {"rerank": True, "cross_encoder": asked.cross_encoder} if asked.rerank else {}
+            copies = Markup() if session.get(Within) else commands(SEARCH, request, input_of(indexed))  # no command knows the map
+            caption = Caption.of(f"Search: {asked.query}", indexed.corpus.name, indexed.model)
+            hits += row(caption, [HITS], present(), copies)
+        return {self.hits: hits, self.chips: self._chips(values)}
 
     def _on_picked(self, values: Values, event: gr.EventData) -> Updates:
         """More hits, those of another ranking beside them, or rows like one of them."""
@@ -194,10 +193,8 @@ class SearchTab:
 
     def _asked(self, values: Values) -> dict[str, Any]:
         """What is searched for and how, by the names of the options."""
-        own = self.options
-        names = {"query": self.query, "ranking": own.ranking}
-        filters = dict(values[own.filters.state].filters)
-        return {name: values[component] for name, component in names.items()} | {"filters": filters}
+        filters = dict(values[self.options.filters.state].filters)
+        return {"query": values[self.query], "ranking": values[self.options.ranking], "filters": filters}
 
     def _read(self, values: Values, **more: Any) -> SearchOptions:
         cross = values[self.options.cross]
