@@ -55,6 +55,11 @@ def plural(count: int, one: str, many: str) -> str:
     return one if count == 1 else many
 
 
+def amount(count: int, one: str, many: str = "") -> str:
+    """A number and what it counts: "1 row", "2,000 rows", "3 exact copies". many: of a noun whose plural is not with -s."""
+    return f"{count:,} {plural(count, one, many or f'{one}s')}"
+
+
 def rounded(value: float, digits: int = 3) -> str:
     """Format a number with this many decimals; a zero has no sign."""
     return f"{round(value, digits) + 0.0:.{digits}f}"

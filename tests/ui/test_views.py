@@ -3,13 +3,14 @@
 import re
 from dataclasses import replace
 
+import gradio as gr
 import numpy as np
 import pandas as pd
 import pytest
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
-from sbert_app.corpus.hits import Indexing
+from sbert_app.corpus.hits import Hit, Indexing, SearchResult
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.corpus.mending import findings
 from sbert_app.errors import UserError
@@ -58,11 +59,8 @@ def test_sentences_names_and_metadata_are_escaped(bench):
     shown += [corpus_view.card(events[-1].result, session.get(Indexing)), corpus_view.progress(events[-1], table.name)]
     shown.append(search.results(find(bench, session, "x")))
     compared = compare(bench, Session(), ATTACK, f"{ATTACK} again")
-    shown += [
-        file_panel.scored(_scored_pairs(bench, session)),
-        detail_view.details(compared, ATTACK),
-        similarity.comparison(compared),
-    ]
+    shown += [file_panel.scored(_scored_pairs(bench, session)), detail_view.details(compared, ATTACK)]
+    shown.append(similarity.comparison(compared))
     for markup in [*shown, *_fine_tuning(bench, session)]:
         assert "<img" not in markup and 'onerror="' not in markup
     assert "&lt;img" in shown[-2]
@@ -102,25 +100,18 @@ def test_a_column_is_named_as_in_the_file():
 
 
 def test_metadata_does_not_overwrite_the_hits_own_columns():
-    from sbert_app.corpus.hits import Hit
-
     record = search.hit_record(Hit(1, 7, 0.5, "text", {"score": "theirs", "row": "x", "team": "A"}))
     assert record == {"rank": 1, "row": 7, "score": 0.5, "sentence": "text", "score_": "theirs", "row_": "x", "team": "A"}
 
 
 def test_copies_are_counted_on_the_card_and_weak_hits_stand_below_a_line():
-    from sbert_app.corpus.hits import Hit, SearchResult
-
     scores = ((0.9, "first"), (0.2, "second"), (0.1, "third"))
     hits = [Hit(rank, rank + 10, score, text, {}) for rank, (score, text) in enumerate(scores, 1)]
     hits[0] = replace(hits[0], copies=12, copy_rows=(12, 15))
     result = SearchResult("q", hits, {"search": 1.0}, "model", 9, 9, weak=0.3)
     page = search.results(result)
-    assert (
-        page.count('class="hit"') == 3
-        and "The same text in rows 12, 15 … and 10 more<" in page
-        and "3 texts in 15 rows of 9 in" in page
-    )
+    assert page.count('class="hit"') == 3 and "3 texts in 15 rows of 9 in" in page
+    assert "The same text in rows 12, 15 … and 10 more<" in page
     assert page.index("first") < page.index(search.WEAK) < page.index("second") and page.count('class="weak"') == 1
     assert search.ALL_WEAK in search.results(replace(result, weak=0.95))
     assert 'class="weak"' not in search.results(replace(result, weak=-1.0))
@@ -135,8 +126,6 @@ def test_durations_are_readable(seconds, text):
 
 
 def test_errors_are_shown_in_one_way_for_plain_and_generator_handlers(caplog):
-    import gradio as gr
-
     def plain(error):
         raise error
 
@@ -223,11 +212,8 @@ def _fine_tuning(bench, session):
     views = [fine_tune.training_data(data), fine_tune.live(progress), fine_tune.plan_line(plan), fine_tune.model_message(ATTACK)]
     info = progress.info
     views += [fine_tune.run_title(info), fine_tune.other_data(replace(info, fingerprint="another"), data)]
-    views += [
-        runs_panel.run_table(bench.runs.overview(running.rows(bench))),
-        runs_panel.question(info),
-        runs_panel.chosen_run(info),
-    ]
+    table = runs_panel.run_table(bench.runs.overview(running.rows(bench)))
+    views += [table, runs_panel.question(info), runs_panel.chosen_run(info)]
     return [*views, verdict_view.verdict(progress), movers_view.movers(held_out, progress.result.before, progress.result.after)]
 
 

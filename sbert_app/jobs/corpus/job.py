@@ -26,7 +26,7 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.tables import Table
 from sbert_app.tables.table import skipped_summary
-from sbert_app.wording import plural
+from sbert_app.wording import amount
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
@@ -68,8 +68,8 @@ def index_corpus(call: Call, options: IndexOptions) -> Steps:
         "seconds": step.seconds,
         "notes": notes,
     }
-    rows = f"{len(source):,} {plural(len(source), 'row', 'rows')}"
-    further = [f"{rows}, {passages:,} {plural(passages, 'passage', 'passages')} of long texts."] if passages else []
+    rows = amount(len(source), "row")
+    further = [f"{rows}, {amount(passages, 'passage')} of long texts."] if passages else []
     yield Outcome(summary, [f"Sentences from column '{', '.join(source.columns)}'.", *further, *notes])
 
 

@@ -22,6 +22,7 @@ from sbert_app.ui.corpus.panels import CollectionPanel, IndexingPanel
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
 from sbert_app.ui.kit.files import Shelf, uploaded
+from sbert_app.wording import amount
 
 EMBEDDINGS = {"npy": "as numpy array", "parquet": "as table (parquet)"}
 PREVIEW_ROWS, PREVIEW_LENGTH = 5, 200  # characters of a cell
@@ -173,7 +174,7 @@ class CorpusPanel:
         frame = mended(table, columns, mends).frame if mends else table.frame
         filled = int((joined(frame, columns) != "").sum())
         preview = frame.head(PREVIEW_ROWS).map(lambda cell: html.short(cell, PREVIEW_LENGTH))
-        return {self.preview: preview, self.index: gr.Button(f"Read {view.rows(filled)}")}
+        return {self.preview: preview, self.index: gr.Button(f"Read {amount(filled, 'row')}")}
 
     def _on_picked(self, session: Session, model: str, event: gr.EventData) -> Updates:
         """A corpus was chosen or deleted, here or on a tab without a corpus."""

@@ -19,7 +19,7 @@ from sbert_app.step import Step
 from sbert_app.ui.corpus import view
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, busy, handler, no_longer_busy
-from sbert_app.wording import plural
+from sbert_app.wording import amount
 
 ELEMENT = "open-collection"
 COMMAND = "python -m sbert_app index FILES --store FOLDER"
@@ -144,8 +144,8 @@ def how_to_make() -> Markup:
 def collection_card(opened: OpenCollection) -> Markup:
     """The open collection: its size, model and index, and what uses the sample."""
     facts, sampled = opened.facts, len(opened.sample.corpus)
-    files = f"{len(facts.files):,} {plural(len(facts.files), 'file', 'files')}"
-    title = f"collection of {view.rows(opened.rows)} · {facts.model} · {opened.index}"
+    files = amount(len(facts.files), "file")
+    title = f"collection of {amount(opened.rows, 'row')} · {facts.model} · {opened.index}"
     details = html.info(f"{facts.dim} dimensions · {files}")
     sample = f"Search reads all rows. The map and the lists of filters use a random sample of {sampled:,}."
     notes = html.notes([sample] if opened.is_sampled else [])

@@ -17,7 +17,7 @@ from sbert_app.step import Step
 from sbert_app.tables import Table
 from sbert_app.tables.table import skipped_summary
 from sbert_app.ui.kit import html
-from sbert_app.wording import duration, plural, row_list
+from sbert_app.wording import amount, duration, row_list
 
 EXAMPLES = {
     "support_tickets.csv": ("Support tickets", "926 short messages with team, product, priority and date"),
@@ -32,23 +32,15 @@ NEXT = {"Search": "Search it", "Duplicates": "Find duplicates", "Map": "Draw its
 FORMATS = "csv, tsv, txt, jsonl, json, parquet or xlsx; the text formats also as .gz"
 
 
-def rows(count: int) -> str:
-    return f"{count:,} {plural(count, 'row', 'rows')}"
-
-
-def passages(count: int) -> str:
-    return f"{count:,} {plural(count, 'passage', 'passages')}"
-
-
 def menu(indexed: IndexedCorpus | None, opened: str, collection: OpenCollection | None = None, wanted: str = "") -> Markup:
     """The button in the bar. opened: changes whenever another corpus is opened, which closes the panel.
 
     wanted: the name in the page's address, which stays there while no corpus is open.
     """
-    name, size = (indexed.corpus.name, rows(len(indexed.corpus))) if indexed else (NO_CORPUS, "")
+    name, size = (indexed.corpus.name, amount(len(indexed.corpus), "row")) if indexed else (NO_CORPUS, "")
     key = indexed.key if indexed else wanted
     if collection:
-        name, size, key = collection.name, rows(collection.rows), key_of(collection)
+        name, size, key = collection.name, amount(collection.rows, "row"), key_of(collection)
     return Markup(
         '<button type="button" class="corpus-button{}" data-corpus="menu" data-opened="{}" data-key="{}" aria-expanded="false" '
         'aria-controls="corpus-panel"><small>Corpus</small><b>{}</b><span>{}</span><i aria-hidden="true"></i></button>'
@@ -86,7 +78,7 @@ def _section(title: str, cards: Sequence[Markup]) -> Markup:
 
 
 def _saved(entry: SavedCorpus, deletable: bool) -> Markup:
-    facts = f"{rows(entry.rows)} · {_short(entry.model)} · {entry.megabytes:.1f} MB · {entry.saved[:16].replace('T', ' ')}"
+    facts = f"{amount(entry.rows, 'row')} · {_short(entry.model)} · {entry.megabytes:.1f} MB · {entry.saved[:16].replace('T', ' ')}"
     facts = f"damaged, can only be deleted · {entry.megabytes:.1f} MB" if entry.damaged else facts
     delete = Markup(
         '<button type="button" class="small" data-corpus="ask" aria-label="Delete {name}">Delete</button>'
@@ -110,7 +102,7 @@ def table_summary(table: Table, column: str, prose: bool, faults: Sequence[Findi
     """What was read from a file, the guessed text column, and what is wrong, each with its rows and examples."""
     guess = "The text seems to be in" if prose else "No column looks like sentences; the closest is"
     columns = len(table.frame.columns)
-    size = f"{rows(len(table.frame))}, {columns} {plural(columns, 'column', 'columns')}"
+    size = f"{amount(len(table.frame), 'row')}, {amount(columns, 'column')}"
     head = Markup('<p class="read"><b>{}</b>: {}. {} <b>{}</b>.</p>').format(table.name, size, guess, column)
     listed = Markup('<ul class="faults">{}</ul>').format(Markup().join(map(_fault, faults))) if faults else Markup()
     return head + listed + html.notes([*table.notes, *skipped_summary(table.skipped)])
@@ -143,7 +135,7 @@ def so_far(result: SearchResult) -> Markup:
     """The hits among the rows encoded so far."""
     if not result.hits:
         return html.hint("No row is encoded yet.")
-    line = f"Closest of the {rows(result.fitting)} of {result.searched:,} encoded so far"
+    line = f"Closest of the {amount(result.fitting, 'row')} of {result.searched:,} encoded so far"
     hits = [[f"{hit.score:.3f}", f"{hit.row:,}", html.short(hit.sentence, SO_FAR_LENGTH)] for hit in result.hits]
     return html.status(line) + html.table(["cosine", "row", "text"], hits)
 
@@ -152,8 +144,8 @@ def card(indexed: IndexedCorpus, how: Indexing | None = None) -> Markup:
     """The open corpus: size, model and index, with notes and skipped rows below. how: it was indexed, if it was now."""
     report, source = indexed.index.report, indexed.corpus
     recall = f", recall@10 {report.recall:.3f}, measured on {report.recall_queries} rows" if report.kind == "approximate" else ""
-    further = f" and {passages(len(indexed.passages))}" if indexed.passages else ""
-    size = f"{len(source):,} {plural(len(source), 'sentence', 'sentences')}{further} · {_short(indexed.model)}"
+    further = f" and {amount(len(indexed.passages), 'passage')}" if indexed.passages else ""
+    size = f"{amount(len(source), 'sentence')}{further} · {_short(indexed.model)}"
     facts = [f"{indexed.embeddings.shape[1]} dimensions", f"{report.kind} index, {report.megabytes:.1f} MB{recall}"]
     if how:
         encoded = f"encoded in {duration(how.seconds)} ({how.rate:,.0f} sentences/s)"
@@ -172,7 +164,7 @@ def ready(indexed: IndexedCorpus | None, collection: OpenCollection | None = Non
     buttons = Markup().join(button.format(tab, name) for tab, name in NEXT.items())
     line = Markup('<p class="ready" role="status"><span><b>{}</b> is ready: {}.</span> {}</p>')
     name, count = (collection.name, collection.rows) if collection else (indexed.corpus.name, len(indexed.corpus))
-    return line.format(name, rows(count), buttons)
+    return line.format(name, amount(count, "row"), buttons)
 
 
 def missing(name: str, hosted: bool) -> Markup:
@@ -187,10 +179,10 @@ def _truncated(indexed: IndexedCorpus) -> str:
     count = indexed.truncated
     if not count:
         return ""
-    long = f"{count:,} {plural(count, 'text is', 'texts are')} longer than {indexed.model} reads"
+    long = f"{amount(count, 'text is', 'texts are')} longer than {indexed.model} reads"
     if indexed.lacks_passages:
         return f"{long}: only the beginning is searched. Index the file again to search the rest too."
-    parts = passages(len(indexed.passages or ()))
+    parts = amount(len(indexed.passages or ()), "passage")
     return f"{long}. Search reads all of it, in {parts}; map and duplicates read only the beginning."
 
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from sbert_app.corpus.duplicates import COPIES, Group, Member
 from sbert_app.corpus.findings import Findings
 from sbert_app.ui.kit import html
-from sbert_app.wording import plural, row_list, row_text
+from sbert_app.wording import amount, plural, row_list, row_text
 
 FIRST, GROUPS_SHOWN, LINES_SHOWN = 10, 50, 8
 NUMBERS_SHOWN = 3  # rows named on one line
@@ -24,7 +24,7 @@ def groups(findings: Findings, unfolded: bool = False) -> Markup:
     if not total:
         return Markup()
     shown = [_group(number, group) for number, group in enumerate(findings.groups(GROUPS_SHOWN), 1)]
-    title = Markup('<h2 class="section">{:,} {}</h2>').format(total, plural(total, "group", "groups"))
+    title = Markup('<h2 class="section">{}</h2>').format(amount(total, "group"))
     listed = title + html.hint(WHICH_COPIES if findings.remove == COPIES else WHICH_SIMILAR) + _list(shown[:FIRST])
     if total <= FIRST:
         return listed

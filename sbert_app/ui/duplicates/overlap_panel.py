@@ -19,7 +19,7 @@ from sbert_app.ui.duplicates.view import FILE_ROW, pair_item
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler
 from sbert_app.ui.kit.files import FileButton, uploaded
-from sbert_app.wording import plural
+from sbert_app.wording import amount, plural
 
 LEAD = "Find rows of another file that already occur in this corpus, such as test sentences in a training set."
 FILE = "overlap.csv"
@@ -55,7 +55,7 @@ class OverlapPanel:
         started = self.job.listen(self.file.upload, self._on_file, inputs, [self.result, *shown], stop)
         started.failure(lambda: None, None, self.file, **PRIVATE)  # so that another file can be uploaded
         self.threshold.change(handler(self._shown), with_threshold, shown, trigger_mode="always_last", **PRIVATE)
-        self.export.listen(self._content, with_threshold)
+        self.export.listen(lambda *asked: csv_file([asdict(match) for match in matches_of(*asked)[1]]), with_threshold)
 
     def _on_opened(self, session: Session) -> Updates:
         """Clear the comparison with the previous corpus."""
@@ -72,12 +72,8 @@ class OverlapPanel:
 
     def _shown(self, session: Session, threshold: float) -> Updates:
         compared, matches = matches_of(session, threshold)
-        amount = f"{len(matches):,} {plural(len(matches), 'row', 'rows')}"
-        export = self.export.labelled(amount, visible=bool(matches))
+        export = self.export.labelled(amount(len(matches), "row"), visible=bool(matches))
         return {self.overlap: overlap(compared, matches, threshold), self.export.button: export}
-
-    def _content(self, session: Session, threshold: float) -> str:
-        return csv_file([asdict(match) for match in matches_of(session, threshold)[1]])
 
 
 def _progress(step: Step[FileOverlap]) -> Markup:
@@ -92,7 +88,7 @@ def overlap(compared: FileOverlap, matches: Sequence[Match], threshold: float) -
     words = f", {same:,} word for word" if same else ""
     exact = compared.indexed.index.report.kind == "exact"
     how = "" if exact else f" Searched with an approximate index, recall {compared.indexed.index.report.recall:.3f}."
-    share = f"{len(matches):,} of {total:,} {plural(total, 'row', 'rows')}"
+    share = f"{len(matches):,} of {amount(total, 'row')}"
     read = f"{plural(len(compared.other.columns), 'column', 'columns')} {', '.join(compared.other.columns)}"
     have, cosine = plural(len(matches), "has", "have"), f"cosine ≥ {threshold:.3g}{words}"
     hint = html.hint(f"Read from {read}. {stages}.{how}")
@@ -109,8 +105,8 @@ def _list(title: str, matches: Sequence[Match]) -> Markup:
         return Markup()
     which = html.hint(f"The closest {SHOWN} of them; the export has all.") if len(matches) > SHOWN else Markup()
     items = Markup().join(map(_match, matches[:SHOWN]))
-    return Markup('<h2 class="section">{}: {:,} {}</h2>{}<ol class="dup-pairs">{}</ol>').format(
-        title, len(matches), plural(len(matches), "row", "rows"), which, items
+    return Markup('<h2 class="section">{}: {}</h2>{}<ol class="dup-pairs">{}</ol>').format(
+        title, amount(len(matches), "row"), which, items
     )
 
 

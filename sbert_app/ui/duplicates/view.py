@@ -13,7 +13,7 @@ from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.step import Step
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
-from sbert_app.wording import duration, plural, row_text
+from sbert_app.wording import amount, duration, plural, row_text
 
 NOT_YET = "Not searched yet. “Find duplicates” compares every row with every other."
 ONE_ROW = "This corpus has only one row, so it has no duplicates."
@@ -53,9 +53,9 @@ def amounts(findings: Findings) -> dict[str, str]:
     rows, pairs, whole = len(findings.corpus), min(findings.pair_count, MOST_LISTED), not is_partial(findings)
     best = "the best " if pairs < findings.pair_count else ""
     return {
-        CLEANED: f"{findings.staying:,} {plural(findings.staying, 'row', 'rows')}" if whole else "",
-        VERDICTS: f"{rows:,} {plural(rows, 'row', 'rows')}" if whole else "",
-        PAIRS: f"{best}{pairs:,} {plural(pairs, 'pair', 'pairs')}" if pairs else "",
+        CLEANED: amount(findings.staying, "row") if whole else "",
+        VERDICTS: amount(rows, "row") if whole else "",
+        PAIRS: f"{best}{amount(pairs, 'pair')}" if pairs else "",
     }
 
 
@@ -94,10 +94,10 @@ def staying(findings: Findings) -> Markup:
     if is_partial(findings):
         return Markup()
     rows, left, spared = len(findings.corpus), findings.staying, findings.spared
-    kept = f"{spared:,} {plural(spared, 'row stays', 'rows stay')} because you keep {plural(spared, 'its group', 'their groups')}."
+    kept = f"{amount(spared, 'row stays', 'rows stay')} because you keep {plural(spared, 'its group', 'their groups')}."
     whole = f" {kept}" if spared else ""
-    return Markup('<p class="dup-staying" role="status"><b>{:,} of {:,} {} stay</b> in {}, {:,} {} removed.{}{}</p>').format(
-        left, rows, plural(rows, "row", "rows"), CLEANED, rows - left, plural(rows - left, "is", "are"), whole, findings.unread
+    return Markup('<p class="dup-staying" role="status"><b>{:,} of {} stay</b> in {}, {} removed.{}{}</p>').format(
+        left, amount(rows, "row"), CLEANED, amount(rows - left, "is", "are"), whole, findings.unread
     )
 
 
@@ -111,7 +111,7 @@ def borderline(pairs: Sequence[SentencePair], threshold: float, opinion: SecondO
     """The pairs nearest to the threshold, with the scores of a second model as far as it has read them."""
     if not pairs:
         return html.empty(NO_BORDERLINE)
-    about = f"The {len(pairs):,} {plural(len(pairs), 'pair', 'pairs')} nearest to the threshold, on both sides of it."
+    about = f"The {amount(len(pairs), 'pair')} nearest to the threshold, on both sides of it."
     if opinion:
         count = sum(pair.cross_score is not None for pair in pairs)
         which = "them" if count == len(pairs) else f"{count:,} of them"
@@ -134,11 +134,12 @@ def _copies(findings: Findings) -> Markup:
     """How many rows have the text of an earlier row."""
     if not findings.copies:
         return Markup("<b>No exact copies</b> of earlier rows.")
-    copies, (count, columns) = plural(findings.copies, "exact copy", "exact copies"), findings.differing
+    count, columns = findings.differing
     same, which = findings.copies - count, " or ".join(filter(None, [", ".join(columns[:-1]), *columns[-1:]]))
-    parts = [f"{same:,} {plural(same, 'is', 'are')} the same in every column, safe to remove"] if same else []
-    parts += [f"{count:,} {plural(count, 'differs', 'differ')} in {which}: look before you remove"] if count else []
-    return Markup("<b>{:,} {}</b> of earlier rows' text: {}.").format(findings.copies, copies, "; ".join(parts))
+    parts = [f"{amount(same, 'is', 'are')} the same in every column, safe to remove"] if same else []
+    parts += [f"{amount(count, 'differs', 'differ')} in {which}: look before you remove"] if count else []
+    copies = amount(findings.copies, "exact copy", "exact copies")
+    return Markup("<b>{}</b> of earlier rows' text: {}.").format(copies, "; ".join(parts))
 
 
 def _similar(findings: Findings) -> Markup:
@@ -168,7 +169,7 @@ def _how(findings: Findings) -> str:
         compared = f"Approximate: each row was compared with its nearest neighbours{recall}."
     cut = f" More than {len(pairs.scores):,} pairs are close: those below {pairs.floor:.3f} were not kept." if pairs.raised else ""
     stages = html.milliseconds({name: seconds * 1e3 for name, seconds in findings.seconds.items()})
-    groups = f"{len(findings.grouping):,} {plural(len(findings.grouping), 'group', 'groups')}"
+    groups = amount(len(findings.grouping), "group")
     return f"{groups}. {compared}{cut} {stages}."
 
 

@@ -19,7 +19,7 @@ from sbert_app.ui.corpus.filters import Filtering, Filters
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent
 from sbert_app.ui.kit.files import FileButton
-from sbert_app.wording import plural
+from sbert_app.wording import amount
 
 NOTHING = ""
 CROSS = "cross"  # its chip
@@ -138,7 +138,7 @@ class JudgingPanel:
 def count(judgements: Judgements) -> Markup:
     """How many hits of how many queries are judged; nothing without any."""
     number, queries = len(judgements.grades), len({query for query, _ in judgements.grades})
-    text = f"{number:,} {plural(number, 'hit', 'hits')} of {queries:,} {plural(queries, 'query', 'queries')} judged. {USE}"
+    text = f"{amount(number, 'hit')} of {amount(queries, 'query', 'queries')} judged. {USE}"
     return html.hint(text) if number else Markup()
 
 

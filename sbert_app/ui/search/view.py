@@ -9,7 +9,7 @@ from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS
 from sbert_app.corpus.ranking.lexical import tokenize
 from sbert_app.ui.kit import html
 from sbert_app.ui.search.hit_view import card
-from sbert_app.wording import plural
+from sbert_app.wording import amount
 
 NO_QUERY = "Type what you are looking for, in any words, and press Enter."
 NO_HITS = "No row fits the filters. Remove one to see hits."
@@ -82,7 +82,7 @@ def chips(active: Mapping[str, str]) -> Markup:
 def _amount(result: SearchResult) -> str:
     """The number of hits and of all rows with their texts, of how many rows."""
     texts, copies, rows = len(result.hits), sum(hit.copies for hit in result.hits), f"{result.searched:,}"
-    shown = f"{texts:,} {plural(texts, 'text', 'texts')} in {texts + copies:,} rows" if copies else f"{texts:,}"
+    shown = f"{amount(texts, 'text')} in {texts + copies:,} rows" if copies else f"{texts:,}"
     if result.store:
         return f"{shown} of {rows}{', of those that fit the filters' if result.store.filtered else ''}"
     return f"{shown} of {rows}" if result.fitting == result.searched else f"{shown} of {result.fitting:,} that fit ({rows} in all)"

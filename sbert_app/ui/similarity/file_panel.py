@@ -20,7 +20,7 @@ from sbert_app.tables.table import csv_file, skipped_summary
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler
 from sbert_app.ui.kit.files import Shelf, uploaded
-from sbert_app.wording import duration, plural, rounded
+from sbert_app.wording import amount, duration, rounded
 
 LABEL = "Two text columns: csv, tsv, jsonl, json, parquet, xlsx"
 LEAD = (
@@ -158,7 +158,7 @@ def progress(step: Step[ScoredPairs]) -> Markup:
 def scored(result: ScoredPairs) -> Markup:
     """Summary with the agreement, words with their share of the rows, and the rows worth reading."""
     count, columns, labels = len(result.scores), result.columns, result.labels
-    text = f"{count:,} {plural(count, 'row', 'rows')} of {result.table.name} scored in {duration(result.seconds)}"
+    text = f"{amount(count, 'row')} of {result.table.name} scored in {duration(result.seconds)}"
     how = html.hint(
         f"“{columns.first}” and “{columns.second}” with {result.model}; the download has one more column, “{result.score_column}”."
     )

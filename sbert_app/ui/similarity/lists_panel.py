@@ -13,7 +13,7 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.html import Figure, as_text, quiet
 from sbert_app.ui.kit.take_home import Caption, pictures, present, row
-from sbert_app.wording import plural
+from sbert_app.wording import amount
 
 SAVED_PAIRS, SHOWN_PAIRS = 1_000, 100
 HEAT_MAP, PAIRS = "heat-map", "pairs"  # the elements of the chart and of the table
@@ -63,7 +63,7 @@ class ListsPanel:
 def summary(result: ListComparison, records: Sequence[Mapping[str, object]], model: str) -> Markup:
     """Number of pairs, time, and downloads, also of the heat map."""
     count = result.scores.size
-    text = f"{count:,} {plural(count, 'pair', 'pairs')} in {result.milliseconds:.1f} ms"
+    text = f"{amount(count, 'pair')} in {result.milliseconds:.1f} ms"
     if count > SHOWN_PAIRS:
         text += f" · the closest {SHOWN_PAIRS} are listed, {len(records):,} are in the download"
     caption = Caption.of("Cosine of every sentence of one list with every sentence of the other", model)

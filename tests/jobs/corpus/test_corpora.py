@@ -9,8 +9,8 @@ import pytest
 from sbert_app.corpus.hits import FORMER_MODEL, FormerIndex, Indexing
 from sbert_app.corpus.indexed import WORDS, IndexedCorpus
 from sbert_app.errors import UserError
-from sbert_app.jobs.corpus.job import index, index_again
-from sbert_app.jobs.corpus.opening import open_example, open_key, other_index, read_lines
+from sbert_app.jobs.corpus.job import index_again
+from sbert_app.jobs.corpus.opening import open_example, open_key, other_index
 from sbert_app.jobs.search.open_corpus import offered
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
@@ -29,10 +29,8 @@ def other_model(encoder, tmp_path) -> str:
 
 
 def test_an_open_corpus_is_indexed_again_with_another_model(bench, other_model):
-    session = bench.sessions.open()
-    assert session.get(IndexedCorpus) is None and other_index(bench, session, DEFAULT_ENCODER) is None
-    session.put(read_lines("a red car\na green apple\na blue boat", bench.settings.limits))
-    list(index(bench, session, ["text"]))
+    assert other_index(bench, bench.sessions.open(), DEFAULT_ENCODER) is None
+    session = indexed(bench, "a red car\na green apple\na blue boat")
     assert other_index(bench, session, DEFAULT_ENCODER) is None and session.get(Indexing).rate > 0
     other = other_index(bench, session, other_model)
     assert (other.model, other.rows) == (DEFAULT_ENCODER, 3) and other.other_model.endswith("other") and other.seconds > 0
@@ -64,10 +62,7 @@ def test_a_corpus_opened_while_another_is_stored_gets_nothing_of_it(bench, other
 
 
 def test_a_key_opens_examples_and_saved_corpora_and_nothing_else(bench):
-    first, later = bench.sessions.open(), bench.sessions.open()
-    first.put(read_lines("a red car\na green apple", bench.settings.limits))
-    list(index(bench, first, ["text"]))
-    key = first.get(IndexedCorpus).key
+    key, later = indexed(bench, "a red car\na green apple").get(IndexedCorpus).key, bench.sessions.open()
     assert open_key(bench, later, key).corpus.sentences == ["a red car", "a green apple"]
     for unknown in ("", "../runs", f"{key}0", "no-such-corpus-0123456789ab"):
         assert open_key(bench, later, unknown) is None
@@ -87,10 +82,9 @@ def test_a_corpus_saved_with_a_model_that_is_gone_opens_and_says_which_model_is_
 
 
 def test_a_file_name_opens_the_newest_saved_corpus_of_that_name(bench, write):
-    first, later = bench.sessions.open(), bench.sessions.open()
+    later = bench.sessions.open()
     for text in ("the first text\nanother", "the second text\nanother"):
-        first.put(read_table(write("notes.csv", f"text\n{text}\n"), bench.settings.limits))
-        list(index(bench, first, ["text"]))
+        indexed(bench, read_table(write("notes.csv", f"text\n{text}\n"), bench.settings.limits))
         time.sleep(1.1)  # the library keeps the second
     assert open_key(bench, later, "notes.csv").corpus.sentences == ["the second text", "another"]
     assert open_key(bench, later, "notes") is None
@@ -105,10 +99,7 @@ def test_hosted_a_key_opens_examples_only(bench):
 
 
 def test_the_export_needs_a_corpus(bench, tmp_path):
-    session = bench.sessions.open()
     with pytest.raises(UserError, match="There is no corpus yet"):
-        session.corpus()
-    session.put(read_lines("a red car\na green apple", bench.settings.limits))
-    list(index(bench, session, ["text"]))
-    session.corpus().write_embeddings(tmp_path / "embeddings.npy")
+        bench.sessions.open().corpus()
+    indexed(bench, "a red car\na green apple").corpus().write_embeddings(tmp_path / "embeddings.npy")
     assert np.load(tmp_path / "embeddings.npy").shape == (2, 384)

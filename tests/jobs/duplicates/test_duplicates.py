@@ -24,14 +24,28 @@ LIMITS = Limits()
 
 @pytest.fixture
 def session(shared_bench):
-    session = of_example(shared_bench, "support_tickets.csv")
+    return of_example(shared_bench, "support_tickets.csv")
+
+
+@pytest.fixture(scope="module")
+def tickets(shared_bench):
+    """What is mined in the support tickets."""
+    return list(mine(shared_bench, of_example(shared_bench, "support_tickets.csv")))[-1].result
+
+
+@pytest.fixture
+def mined(session, tickets):
+    """A session in which the support tickets are mined."""
+    session.put(tickets)
     return session
 
 
-def indexed(bench, path):
+def mined_file(bench, path):
+    """A session in which this file is indexed and mined."""
     session = bench.sessions.open()
     session.put(table := read_table(path, bench.settings.limits))
     assert list(index(bench, session, [guess_column(table.frame)]))[-1].result
+    assert list(mine(bench, session))[-1].result
     return session
 
 
@@ -48,9 +62,7 @@ def test_found_once_and_grouped_at_any_threshold(shared_bench, session, monkeypa
 
 def test_rows_are_those_of_the_file_and_the_cleaned_corpus_keeps_all_columns(bench, write):
     path = write("a.csv", "team,text\nA,the cat sleeps\nB,\nC,a parcel is late\nD,the cat sleeps\nE,the cat is sleeping\n")
-    session = indexed(bench, path)
-    list(mine(bench, session))
-    findings = findings_of(session, 0.9)
+    findings = findings_of(mined_file(bench, path), 0.9)
     assert [[member.row for member in group.members] for group in findings.groups()] == [[1, 4, 5]] and findings.copies == 1
     assert findings.cleaned() == [{"team": "A", "text": "the cat sleeps"}, {"team": "C", "text": "a parcel is late"}]
     verdicts = {record["row"]: (record["verdict"], record["representative"]) for record in findings.verdicts()}
@@ -65,8 +77,7 @@ CATS = ["the cat sleeps", "a parcel is late", "the cat is sleeping", "the cat sl
 def cats(bench, write):
     """A visitor whose rows 1, 3, 4, 5 are one group: 1 and 4 the same text, 3 and 5 the same text."""
     rows = [f"{i},{text},{i % 2}" for i, text in enumerate(CATS, 1)]
-    session = indexed(bench, write("cats.csv", "\n".join(["id,text,label", *rows]) + "\n"))
-    list(mine(bench, session))
+    session = mined_file(bench, write("cats.csv", "\n".join(["id,text,label", *rows]) + "\n"))
     return lambda remove: findings_of(session, 0.9, remove), lambda *group: keep_group(session, 0.9, *group)
 
 
@@ -120,8 +131,7 @@ def test_the_cleaned_file_has_the_columns_of_the_file_also_when_its_index_was_sa
     list(mine(bench, again))
     assert list(findings_of(again, 0.85).cleaned()[0]) == ["id", "text", "label"]
     moved = "\n".join(["id,label,text", *(f"{i},{i % 2},{text}" for i, text in enumerate(CATS, 1))]) + "\n"
-    session = indexed(bench, write("cats.csv", moved))  # the same corpus but for the order of its columns
-    list(mine(bench, session))
+    session = mined_file(bench, write("cats.csv", moved))  # the same corpus but for the order of its columns
     assert list(findings_of(session, 0.85).cleaned()[0]) == ["id", "label", "text"]
 
 
@@ -130,28 +140,16 @@ def test_groups_of_different_labels_are_counted_and_the_list_keeps_all_columns(b
     texts = ["the cat sleeps", "a parcel is late", "my phone rings", "it rains again"]
     values = [(text, f"topic {i}", "low" if i + copy else "high", str(copy)) for copy in (0, 1) for i, text in enumerate(texts)]
     rows = [",".join(row) for row in values]
-    session = indexed(bench, write("b.csv", "\n".join(["text,topic,row,id", *rows]) + "\n"))
-    list(mine(bench, session))
-    findings = findings_of(session, 0.95)
+    findings = findings_of(mined_file(bench, write("b.csv", "\n".join(["text,topic,row,id", *rows]) + "\n")), 0.95)
     assert findings.mixed() == {"topic": 0, "row": 1} == findings.summary(0)["groups_of_different_labels"]
     assert next(findings.verdicts())["topic"] == "topic 0" and next(findings.verdicts())["row_"] == "high"
 
 
-def test_what_the_cross_encoder_said_stays_when_the_threshold_moves(shared_bench, session):
-    list(mine(shared_bench, session))
-    first, _ = score_borderline(shared_bench, session, 0.9, 10)
-    moved = findings_of(session, 0.91).borderline(10)
-    known = {(pair.row1, pair.row2): pair.cross_score for pair in first}
-    both = [pair for pair in moved if (pair.row1, pair.row2) in known]
-    assert both and all(pair.cross_score == known[pair.row1, pair.row2] for pair in both)
-
-
-def test_another_corpus_drops_what_was_found(shared_bench, session):
-    list(mine(shared_bench, session))
-    open_example(shared_bench, session, "field_notes.csv")
+def test_another_corpus_drops_what_was_found(shared_bench, mined):
+    open_example(shared_bench, mined, "field_notes.csv")
     with pytest.raises(UserError, match="Find them first"):
-        findings_of(session, 0.85)
-    assert session.get(Mined) is None
+        findings_of(mined, 0.85)
+    assert mined.get(Mined) is None
 
 
 def test_a_corpus_opened_meanwhile_is_not_given_the_old_findings(shared_bench, session):
@@ -182,51 +180,49 @@ def test_a_floor_that_rose_is_the_lowest_threshold(shared_bench, session, monkey
     assert findings.threshold == findings.mined.duplicates.pairs.floor > 0.9 and len(findings.pairs()) == 10
 
 
-def test_the_cross_encoder_reads_the_borderline_pairs(shared_bench, session):
-    list(mine(shared_bench, session))
-    pairs, opinion = score_borderline(shared_bench, session, 0.85, 5)
-    borderline = findings_of(session, 0.85).borderline(5)
-    assert [(p.row1, p.row2) for p in pairs] == [(p.row1, p.row2) for p in borderline] and opinion.seconds > 0
-    assert all(0 <= pair.cross_score <= 1 for pair in pairs) and pairs == borderline
+def test_the_cross_encoder_reads_the_borderline_pairs_and_its_scores_stay_when_the_threshold_moves(shared_bench, mined):
+    pairs, opinion = score_borderline(shared_bench, mined, 0.85, 10)
+    assert pairs == findings_of(mined, 0.85).borderline(10) and opinion.seconds > 0
+    assert all(0 <= pair.cross_score <= 1 for pair in pairs)
     assert (opinion.model, opinion.trained_for, opinion.bounds) == (DEFAULT_CROSS_ENCODER, "likeness", (0, 1))
+    known = {(pair.row1, pair.row2): pair.cross_score for pair in pairs}
+    both = [pair for pair in findings_of(mined, 0.86).borderline(10) if (pair.row1, pair.row2) in known]
+    assert both and all(pair.cross_score == known[pair.row1, pair.row2] for pair in both)
 
 
-def test_another_model_may_read_them_and_scores_of_two_models_never_mix(shared_bench, session, cross_folder, tmp_path):
+def test_another_model_may_read_them_and_scores_of_two_models_never_mix(shared_bench, mined, cross_folder, tmp_path):
     identity = {"sentence_transformers": {"activation_fn": "torch.nn.Identity"}}
     other = str(cross_folder(tmp_path / "ms-marco-mine", **identity))
-    list(mine(shared_bench, session))
-    score_borderline(shared_bench, session, 0.85, 20)
-    pairs, opinion = score_borderline(shared_bench, session, 0.85, 5, other)
+    score_borderline(shared_bench, mined, 0.85, 20)
+    pairs, opinion = score_borderline(shared_bench, mined, 0.85, 5, other)
     assert (opinion.model, opinion.trained_for, opinion.bounds) == (other, "answers", None)
     assert len(opinion.scores) == 5 and max(abs(pair.cross_score) for pair in pairs) > 1  # logits
-    borderline = findings_of(session, 0.85).borderline(20)
+    borderline = findings_of(mined, 0.85).borderline(20)
     assert borderline[:5] == pairs and all(pair.cross_score is None for pair in borderline[5:])
-    again, opinion = score_borderline(shared_bench, session, 0.85, 8, other)
+    again, opinion = score_borderline(shared_bench, mined, 0.85, 8, other)
     assert again[:5] == pairs and len(opinion.scores) == 8
     summary = opinion.summary(again)
     assert summary["trained_for"] == "answers" and summary["pairs"][0]["cross_encoder_score"] == again[0].cross_score
     assert "how well one text answers the other, not how alike they are: a logit" in summary["how_to_read"]
     text = view.borderline(borderline, 0.85, opinion)
     assert "0 is unrelated" not in text and "trained for answers, scored 5 of them in" in text and "<small>logit</small>" in text
-    open_example(shared_bench, session, "field_notes.csv")
-    assert session.get(SecondOpinion) is None
+    open_example(shared_bench, mined, "field_notes.csv")
+    assert mined.get(SecondOpinion) is None
 
 
-def test_a_model_of_three_labels_and_a_folder_without_one_are_a_sentence(shared_bench, session, cross_folder, tmp_path):
-    list(mine(shared_bench, session))
+def test_a_model_of_three_labels_and_a_folder_without_one_are_a_sentence(shared_bench, mined, cross_folder, tmp_path):
     with pytest.raises(UserError, match="gives 3 labels, not a score"):
-        score_borderline(shared_bench, session, 0.85, 5, str(cross_folder(tmp_path / "three", 3)))
+        score_borderline(shared_bench, mined, 0.85, 5, str(cross_folder(tmp_path / "three", 3)))
     (tmp_path / "none").mkdir()
     with pytest.raises(UserError, match="holds no model"):
-        score_borderline(shared_bench, session, 0.85, 5, str(tmp_path / "none"))
-    assert session.get(SecondOpinion) is None
+        score_borderline(shared_bench, mined, 0.85, 5, str(tmp_path / "none"))
+    assert mined.get(SecondOpinion) is None
 
 
 @pytest.mark.parametrize("threshold", ["0.9", None, True, 0.2, 1.1, math.nan, [0.9]])
-def test_bad_thresholds_are_refused(shared_bench, session, threshold):
-    list(mine(shared_bench, session))
+def test_bad_thresholds_are_refused(shared_bench, mined, threshold):
     with pytest.raises(UserError, match="threshold must be a number in 0.5..1"):
-        findings_of(session, threshold)
+        findings_of(mined, threshold)
 
 
 def test_nothing_to_compare_is_said(shared_bench, write):

@@ -23,8 +23,7 @@ QUERIES = ("my kettle has white stuff inside", "how can I adapt to a different t
 
 @pytest.fixture
 def session(shared_bench):
-    session = of_example(shared_bench, "field_notes.csv")
-    return session
+    return of_example(shared_bench, "field_notes.csv")
 
 
 def test_a_grade_is_kept_changed_and_taken_back(shared_bench, session):

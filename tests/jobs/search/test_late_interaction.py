@@ -9,7 +9,7 @@ from sbert_app.corpus.ranking.lexical import sentence_spans
 from sbert_app.corpus.ranking.maxsim import best_sentence, match
 from sbert_app.models.tokens import own_token_vectors, places
 from sbert_app.vectors import unit_rows
-from tests.searching import indexed, more_like, search
+from tests.searching import indexed, search
 
 QUERY = "my parcel never arrived"
 TEXTS = [
@@ -92,11 +92,6 @@ def test_every_ranking_obeys_number_and_filters_and_gives_the_same_twice(opened,
     assert {hit.row for hit in first.hits} == {3, 5} and first.ranking == ranking
     assert [hit.maxsim for hit in first.hits] == [hit.maxsim for hit in again.hits]
     assert (first.hits[0].maxsim is None) == (ranking != MAXSIM) and (first.hits[0].bm25 is None) == (ranking == DENSE)
-
-
-def test_more_like_this_leaves_the_row_itself_out(opened, shared_bench):
-    hits = more_like(shared_bench, opened[0], 3, 2, ranking=MAXSIM).hits
-    assert len(hits) == 2 and 3 not in {hit.row for hit in hits} and hits[0].row in {1, 5}
 
 
 @pytest.mark.parametrize(

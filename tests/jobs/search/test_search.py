@@ -167,12 +167,9 @@ def test_more_like_this_leaves_the_row_itself_out(shared_bench):
     assert [hit.row for hit in result.hits] == expected.tolist()
 
 
-def test_more_hits_than_rows_gives_every_row_once(bench):
+def test_a_small_corpus_of_one_row_and_of_equal_rows(bench):
     session, _ = indexed(bench, ["one", "two", "three"])
-    assert sorted(h.row for h in search(bench, session, "number", 50).hits) == [1, 2, 3]
-
-
-def test_a_corpus_of_one_row_and_of_equal_rows(bench):
+    assert sorted(hit.row for hit in search(bench, session, "number", 50).hits) == [1, 2, 3]
     for lines in (["only"], ["same"] * 50):
         session, events = indexed(bench, lines)
         (hit,) = search(bench, session, "same", 10).hits
@@ -197,8 +194,6 @@ def test_bad_requests_are_told(bench):
             read(SearchOptions, {"query": query}, bench.settings.limits)
     with pytest.raises(UserError, match="There are no lines yet. Type or paste one sentence per line"):
         read_lines(" \n ", bench.settings.limits)
-    with pytest.raises(UserError, match="The text with the lines must be text"):
-        read_lines(None, bench.settings.limits)
     for call in (lambda: open_saved(bench, session, ""), lambda: delete_saved(bench, "")):
         with pytest.raises(UserError, match="Choose a saved corpus first"):
             call()
@@ -226,11 +221,7 @@ def test_saved_corpora_reopen_in_another_session_and_can_be_deleted(bench, sente
     indexed(bench, sentences[:50])
     session = bench.sessions.open()
     saved = saved_corpora(bench)
-    assert (
-        [(entry.name, entry.rows) for entry in saved]
-        == [(f"pasted: {sentences[0][:32]}…", 50)]
-        == [(s.name, s.rows) for s in saved_corpora(bench)]
-    )
+    assert [(entry.name, entry.rows) for entry in saved] == [(f"pasted: {sentences[0][:32]}…", 50)]
     open_saved(bench, session, saved[0].id)
     assert search(bench, session, sentences[3], 1).hits[0].row == 4
     delete_saved(bench, saved[0].id)
