@@ -46,3 +46,24 @@ TABLE_5 = {
     "SBERT-NLI-base": {"MR": 83.64, "CR": 89.43, "SUBJ": 94.39, "MPQA": 89.86, "SST": 88.96, "TREC": 89.6, "MRPC": 76.00},
 }
 # fmt: on
+
+# Of each data set a pattern of its file's name, the examples that are tested, and the name in the tables.
+PAIRS = (
+    (r"sts_?12.*", 3_108, "STS12"),
+    (r"sts_?13.*", 1_500, "STS13"),
+    (r"sts_?14.*", 3_750, "STS14"),
+    (r"sts_?15.*", 3_000, "STS15"),
+    (r"sts_?16.*", 1_186, "STS16"),
+    (r"sts_?b.*|test.*", 1_379, "STSb"),
+    (r"sick.*|test.*", 4_927, "SICK-R"),
+)
+SENTENCES = (
+    (r"mr", 10_662, "MR"),
+    (r"cr", 3_775, "CR"),
+    (r"subj", 10_000, "SUBJ"),
+    (r"mpqa", 10_606, "MPQA"),
+    (r"sst.*", 1_821, "SST"),
+    (r"trec.*", 500, "TREC"),
+)
+PAIRS_OF_CLASSES = ((r"mrpc", 1_725, "MRPC"),)
+MISSING = 0.002  # share of the examples that may be missing, because a sentence is blank

@@ -34,26 +34,6 @@ ENGLISH, UNKNOWN = "eng-Latn", "und-Zyyy"  # languages with their script
 ORGANISATION, REVISION = "sbert-studio", "no_revision_available"  # the second is mteb's own word
 MADE = (1980, 1, 1, 0, 0, 0)  # the time of all files in the zip, so that equal figures give equal zips
 NOTHING = "mteb has no such figures: give scored pairs, labelled pairs, or queries with documents."
-# A pattern of the name, the examples that are tested, and the name in the paper.
-PAIRS = (
-    (r"sts_?12.*", 3_108, "STS12"),
-    (r"sts_?13.*", 1_500, "STS13"),
-    (r"sts_?14.*", 3_750, "STS14"),
-    (r"sts_?15.*", 3_000, "STS15"),
-    (r"sts_?16.*", 1_186, "STS16"),
-    (r"sts_?b.*|test.*", 1_379, "STSb"),
-    (r"sick.*|test.*", 4_927, "SICK-R"),
-)
-SENTENCES = (
-    (r"mr", 10_662, "MR"),
-    (r"cr", 3_775, "CR"),
-    (r"subj", 10_000, "SUBJ"),
-    (r"mpqa", 10_606, "MPQA"),
-    (r"sst.*", 1_821, "SST"),
-    (r"trec.*", 500, "TREC"),
-)
-PAIRS_OF_CLASSES = ((r"mrpc", 1_725, "MRPC"),)
-MISSING = 0.002  # share of the examples that may be missing, because a sentence is blank
 
 
 def check_known(grid: Grid) -> None:
@@ -65,8 +45,8 @@ def check_known(grid: Grid) -> None:
 def as_files(grid: Grid) -> dict[str, str]:
     """The content of each file by its path. Empty for a grid without a figure that mteb knows."""
     files, tasks = {}, _tasks(grid.data_sets)
-    for (_, number), cell in grid.cells.items():
-        if isinstance(cell, Cell) and cell.task in MEASURES:
+    for (_, number), cell in grid.measured.items():
+        if cell.task in MEASURES:
             model, data = _plain(" ".join(dict.fromkeys((cell.system, cell.model)))), grid.data_sets[number]
             folder = f"results/{ORGANISATION}__{model}/{REVISION}"  # as mteb has it
             files[f"{folder}/model_meta.json"] = _json({"name": f"{ORGANISATION}/{model}", "revision": REVISION})
@@ -133,9 +113,9 @@ def in_paper(data: DataSet) -> str:
     """The data set's name in the paper, "" if it is none of the paper's."""
     if isinstance(data, Classes) and data.quick:
         return ""  # learnt in another way than the paper's
-    known = {"scored": PAIRS, CLASSES: SENTENCES, PAIR_CLASSES: PAIRS_OF_CLASSES}.get(data.task, ())
+    known = {"scored": paper.PAIRS, CLASSES: paper.SENTENCES, PAIR_CLASSES: paper.PAIRS_OF_CLASSES}.get(data.task, ())
     for pattern, size, name in known:
-        if re.fullmatch(pattern, data.name, re.IGNORECASE) and size * (1 - MISSING) <= data.size <= size:
+        if re.fullmatch(pattern, data.name, re.IGNORECASE) and size * (1 - paper.MISSING) <= data.size <= size:
             return name
     return ""
 
@@ -151,15 +131,10 @@ def published(data_sets: tuple[DataSet, ...]) -> dict[str, list[float | None]]:
 
 def as_csv(grid: Grid) -> str:
     """One row for each cell, measures as fractions."""
-    return csv_file([_record(grid, cell) for cell in grid])
-
-
-def _record(grid: Grid, cell: Cell) -> dict[str, Any]:
-    return {
-        "system": cell.system, "model": cell.model, "data_set": cell.data_set, "task": cell.task, "measure": cell.measure,
-        "value": round(cell.value, 6), "low": round(cell.low, 6), "high": round(cell.high, 6), "sentences": cell.sentences,
-        "seconds": round(cell.seconds, 3), "day": cell.day,
-    }  # fmt: skip
+    digits = {"value": 6, "low": 6, "high": 6, "seconds": 3}
+    columns = ("system", "model", "data_set", "task", "measure", "value", "low", "high", "sentences", "seconds", "day")
+    cells = ({name: getattr(cell, name) for name in columns} for cell in grid.measured.values())
+    return csv_file([cell | {name: round(cell[name], places) for name, places in digits.items()} for cell in cells])
 
 
 def as_markdown(grid: Grid) -> str:
@@ -190,8 +165,7 @@ def _rows(grid: Grid, bold: Callable[[str], str]) -> list[list[str]]:
     for system in grid.systems:
         cells = []
         for number in range(len(grid.data_sets)):
-            cell = grid.cells.get((system, number))
-            text = times_100(cell.value) if isinstance(cell, Cell) else "–"
+            text = times_100(cell.value) if (cell := grid.measured.get((system, number))) else "–"
             cells.append(bold(text) if system in level[number] else text)
         mean = [times_100(means[system]) if system in means else "–" for _ in _mean_name(grid)]
         rows.append([system, *cells, *mean])

@@ -1,7 +1,7 @@
 """The grid so far: its systems and data sets, and of each cell the figure, why there is none, or nothing yet."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -40,13 +40,10 @@ class Grid:
     def complete(self) -> bool:
         return not self.empty
 
-    def with_cell(self, place: Place, cell: Cell | str) -> "Grid":
-        """The grid with a figure in this cell, or the reason why there is none."""
-        return replace(self, cells={**self.cells, place: cell})
-
-    def has(self, place: Place) -> bool:
-        """Whether there is a figure in this cell."""
-        return isinstance(self.cells.get(place), Cell)
+    @cached_property
+    def measured(self) -> dict[Place, Cell]:
+        """The cells with a figure."""
+        return {place: cell for place in self.places if isinstance(cell := self.cells.get(place), Cell)}
 
     def missing(self, system: str) -> str:
         """Why a system has no figure at all, where it is one reason for every data set; "" otherwise."""
@@ -55,9 +52,8 @@ class Grid:
 
     def figures(self, number: int) -> dict[str, Cell]:
         """The figures of one data set by system, best first."""
-        column = ((system, self.cells.get((system, number))) for system in self.systems)
-        known = [(system, cell) for system, cell in column if isinstance(cell, Cell)]
-        return dict(sorted(known, key=lambda item: -item[1].value))
+        column = [(system, cell) for (system, n), cell in self.measured.items() if n == number]
+        return dict(sorted(column, key=lambda item: -item[1].value))
 
     def level(self, number: int) -> list[str]:
         """The best system of a data set, and those whose difference from it may be chance, best first.
@@ -75,7 +71,7 @@ class Grid:
     @property
     def common(self) -> list[int]:
         """The data sets that means are taken over: every system has a figure that has one at all, and none was trained on them."""
-        able = {system for (system, _), cell in self.cells.items() if isinstance(cell, Cell)}
+        able = {system for system, _ in self.measured}
         columns = {number: self.figures(number) for number in range(len(self.data_sets))}
         whole = [number for number, column in columns.items() if able and able == set(column)]
         return [number for number in whole if not any(self.was_seen(cell, number) for cell in columns[number].values())]
@@ -83,8 +79,9 @@ class Grid:
     @property
     def like(self) -> list[int]:
         """Of the data sets in `common` those with the measure that most of them have, the first such measure."""
-        measures = [self.data_sets[number].measure for number in self.common]
-        return [n for n in self.common if self.data_sets[n].measure == max(measures, key=measures.count)]
+        measures = {number: self.data_sets[number].measure for number in self.common}
+        most = max(measures.values(), key=list(measures.values()).count, default="")
+        return [number for number, measure in measures.items() if measure == most]
 
     def means(self) -> dict[str, float]:
         """Each system's mean of one measure over the data sets in `like`; empty where there are none."""
@@ -114,13 +111,13 @@ class Grid:
 
     def speed(self, system: str) -> float:
         """Examples a second, the same examples for each system; 0 where it has none, or was too quick to measure."""
-        cells = [(number, cell) for number in self._timed if isinstance(cell := self.cells.get((system, number)), Cell)]
-        seconds = sum(cell.seconds for _, cell in cells)
-        return sum(self._examples(cell, number) for number, cell in cells) / seconds if seconds > 0 else 0.0
-
-    def _examples(self, cell: Cell, number: int) -> float:
-        data = self.data_sets[number]
-        return data.size if data.task == RETRIEVAL else cell.sentences / len(data.columns)
+        examples, seconds = 0.0, 0.0
+        for number in self._timed:
+            if cell := self.measured.get((system, number)):
+                data = self.data_sets[number]
+                examples += data.size if data.task == RETRIEVAL else cell.sentences / len(data.columns)
+                seconds += cell.seconds
+        return examples / seconds if seconds > 0 else 0.0
 
     def all_pairs_seconds(self, system: str) -> float | None:
         """Seconds for comparing ALL_PAIRS sentences all with all, extrapolated from `speed`; None where it does not say.
@@ -130,25 +127,21 @@ class Grid:
         speed, columns = self.speed(system), max((len(self.data_sets[number].columns) for number in self._timed), default=0)
         if not speed or self.unit == "queries":
             return None
-        if any(isinstance(cell := self.cells.get((system, number)), Cell) and cell.apart for number in self._timed):
+        if any(cell.apart for (name, number), cell in self.measured.items() if name == system and number in self._timed):
             return ALL_PAIRS / (speed * columns)
         return ALL_PAIRS * (ALL_PAIRS - 1) / 2 / (speed * (columns - 1))
 
     def seconds_left(self) -> float | None:
         """The time that the empty cells will take, by each system's speed so far; None before every system has been measured."""
         sentences, seconds = dict.fromkeys(self.systems, 0), dict.fromkeys(self.systems, 0.0)
-        for (system, _), cell in self.cells.items():
-            if isinstance(cell, Cell):
-                sentences[system] += cell.sentences
-                seconds[system] += cell.seconds
+        for (system, _), cell in self.measured.items():
+            sentences[system] += cell.sentences
+            seconds[system] += cell.seconds
         if any(not sentences[system] for system, _ in self.empty):
             return None
         return sum(
             seconds[system] / sentences[system] * sum(map(len, self.data_sets[number].columns)) for system, number in self.empty
         )
-
-    def __iter__(self) -> Iterator[Cell]:
-        return (cell for place in self.places if isinstance(cell := self.cells.get(place), Cell))
 
 
 def difference(first: Cell, second: Cell) -> MetricEstimate:

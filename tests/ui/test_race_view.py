@@ -11,8 +11,8 @@ from sbert_app.timing.report import figures, in_lines
 from sbert_app.timing.result import Answer, Conditions, TimingResult
 from sbert_app.timing.throughput import DISTURBED, Throughput, Turn
 from sbert_app.ui.timing import numbers_view, race_view, view
-from sbert_app.ui.timing.chart import race_chart
 from sbert_app.ui.timing.numbers_view import page
+from sbert_app.ui.timing.race_view import race_chart
 
 CONDITIONS = Conditions(
     corpus="own.csv", sentences=40, encoder="a", cross_encoder="b", head_trained=True, same_backbone=True, machine="2 cores",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sbert_app.corpus.indexed import IndexedCorpus
@@ -52,9 +52,8 @@ def fill(bench: Workbench, grid: Grid, choice: Choice, stop: Stop) -> Iterator[S
 
     A step's result is the grid so far; one with a total precedes the first empty cell of that. A cell that was measured before on
     this machine is taken from the store; hosted there is none, as its speed would tell others what was measured. A system that
-    cannot be loaded or cannot do a task has the reason in its cells. Raises UserError for an unknown system.
+    cannot be loaded or cannot do a task has the reason in its cells. The names of the systems are checked.
     """
-    check_names(bench, grid.systems)
     store = CellStore(None if bench.settings.hosted else bench.settings.cache / "evaluations")
     texts = [column for data in grid.data_sets for column in data.columns]
     loaded: dict[str, System | UserError] = {}  # one that cannot be loaded is not tried again
@@ -85,7 +84,7 @@ def fill(bench: Workbench, grid: Grid, choice: Choice, stop: Stop) -> Iterator[S
                 if known is None:  # loading and measuring take a while
                     yield Step(f"{name} on {data.name}", len(grid.cells), len(grid.places), result=grid)
                 with suppress(StoppedError):
-                    grid = grid.with_cell(place, known or measured(name, data))
+                    grid = replace(grid, cells={**grid.cells, place: known or measured(name, data)})
             yield Step("", result=grid)
         finally:
             bench.registry.release()

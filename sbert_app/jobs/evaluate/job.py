@@ -77,7 +77,10 @@ def evaluate(call: Call, options: EvaluateOptions) -> Steps:
     if options.mteb is not None:
         yield Step(f"{write_files(grid, options.mteb):,} figures for mteb written to {options.mteb}")
     if options.data is not None or len(data_sets) > 1:
-        yield Outcome(_summary(grid), [*as_markdown(grid).splitlines(), *_protocols(grid), *_reasons(grid)])
+        names = [data.name for data in data_sets]
+        failed = [f"{system} on {names[n]}: {cell}" for (system, n), cell in grid.cells.items() if isinstance(cell, str)]
+        reasons = ["", *failed, *unreadable] if failed or unreadable else []
+        yield Outcome(_summary(grid), [*as_markdown(grid).splitlines(), *_protocols(grid), *reasons])
     else:
         yield _of_one(call, grid, pairs.examples if pairs else None)
 
@@ -114,7 +117,7 @@ def _of_one(call: Call, grid: Grid, pairs: Examples | None) -> Outcome:
         if isinstance(reason, str):
             raise UserError(reason)
     summary, lines = _summary(grid)[grid.data_sets[0].name], []
-    for cell in grid:
+    for cell in grid.measured.values():
         measures, count = cell.measures, f"{cell.sentences:,} sentences"
         if pairs:
             measures, count = measures | _of_head(call, cell, pairs), f"{len(pairs):,} examples"
@@ -166,13 +169,6 @@ def _protocols(grid: Grid) -> list[str]:
         if protocol:
             lines.append(f"{data.name}: {protocol}{'; F1 of ' if f1 else ''}{', '.join(f1)}")
     return ["", *lines] if lines else []
-
-
-def _reasons(grid: Grid) -> list[str]:
-    """Why there is no figure, one line for each cell, and which data sets could not be read."""
-    names = [data.name for data in grid.data_sets]
-    cells = [f"{system} on {names[number]}: {cell}" for (system, number), cell in grid.cells.items() if isinstance(cell, str)]
-    return ["", *cells, *grid.unreadable] if cells or grid.unreadable else []
 
 
 EVALUATE = Job("evaluate", Needs.DATA_SET, EvaluateOptions, evaluate, "evaluate")

@@ -13,7 +13,6 @@ from sbert_app.grid.result import ALL_PAIRS, Grid, Place
 from sbert_app.grid.systems import Choice
 from sbert_app.ui.evaluation.grid_view import MEASURES, name_of
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.html import GRID, MIDDLE, TEAL, Figure, as_text, quiet
 from sbert_app.ui.kit.take_home import Caption, pictures, present, row
 from sbert_app.wording import digits, times_100
 
@@ -32,7 +31,7 @@ RANKINGS = {"ndcg_at_10": "nDCG@10", "mrr_at_10": "MRR@10", "recall_at_100": "re
 _SECTION = Markup('<section><h3>{}</h3><div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div></section>')
 
 
-def chart(grid: Grid) -> Figure:
+def chart(grid: Grid) -> html.Figure:
     """A point for each system, its mean × 100 by its speed, and a line through those that no other beats in both.
 
     Speed: that of 10,000 sentences all against all, or without such figures that on the data sets.
@@ -45,27 +44,26 @@ def chart(grid: Grid) -> Figure:
     speeds = {system: PAIRS / needed if extrapolated and needed else grid.speed(system) for system, needed in seconds.items()}
     unit = "pairs a second" if extrapolated else f"{grid.unit} a second"
     axis = f"{unit}, 10,000 sentences all against all (extrapolated, log scale)" if extrapolated else f"{unit} (log scale)"
-    points = [(speed, 100 * means[system], name_of(system)) for system, speed in speeds.items()]
-    points.sort()
+    points = sorted((speed, 100 * means[system], name_of(system)) for system, speed in speeds.items())
     front, ends = _unbeaten(points), [math.log10(x) for x, _, _ in points]
     left, right = min(ends, default=0) - 0.4, max(ends, default=0) + 0.4
     figure = go.Figure()
-    line = {"mode": "lines", "line": {"color": TEAL, "width": 1.5, "shape": "hv"}, "hoverinfo": "skip"}
+    line = {"mode": "lines", "line": {"color": html.TEAL, "width": 1.5, "shape": "hv"}, "hoverinfo": "skip"}
     figure.add_scatter(x=[x for x, _, _ in front], y=[y for _, y, _ in front], **line)
     figure.add_scatter(
         x=[x for x, _, _ in points], y=[y for _, y, _ in points], mode="markers+text", cliponaxis=False,
         textposition=_beside(points, left, right),
-        text=[as_text(name) for _, _, name in points],
-        marker={"size": 11, "color": [TEAL if point in front else MIDDLE for point in points]},
-        hovertext=[f"{as_text(name)}: {times_100(y / 100)}, {digits(x)} {unit}" for x, y, name in points],
+        text=[html.as_text(name) for _, _, name in points],
+        marker={"size": 11, "color": [html.TEAL if point in front else html.MIDDLE for point in points]},
+        hovertext=[f"{html.as_text(name)}: {times_100(y / 100)}, {digits(x)} {unit}" for x, y, name in points],
         hoverinfo="text",
     )  # fmt: skip
-    quiet(figure, 360)
+    html.quiet(figure, 360)
     figure.update_layout(showlegend=False, hovermode="closest", margin={"t": 30, "r": 40})
-    figure.update_xaxes(title=axis, type="log", range=[left, right], dtick=1, gridcolor=GRID, zeroline=False)
+    figure.update_xaxes(title=axis, type="log", range=[left, right], dtick=1, gridcolor=html.GRID, zeroline=False)
     like = [grid.data_sets[number] for number in grid.like]
-    over = ", mean" if len(like) > 1 else f", {as_text(like[0].name)}" if like else ""
-    figure.update_yaxes(title=f"{MEASURES[like[0].measure] if like else ''} × 100{over}", gridcolor=GRID, zeroline=False)
+    over = ", mean" if len(like) > 1 else f", {html.as_text(like[0].name)}" if like else ""
+    figure.update_yaxes(title=f"{MEASURES[like[0].measure] if like else ''} × 100{over}", gridcolor=html.GRID, zeroline=False)
     return figure
 
 
@@ -115,7 +113,7 @@ def links(grid: Grid, choice: Choice) -> Markup:
         *([html.link(f"{NAME}-mteb.zip", "mteb", as_zip(results), "application/zip")] if results else []),
     )
     title = f"{len(grid.systems)} systems on {len(grid.data_sets)} data sets"
-    caption = Caption.of(title, choice.model, day=max((cell.day for cell in grid), default=""))
+    caption = Caption.of(title, choice.model, day=max((cell.day for cell in grid.measured.values()), default=""))
     groups = [files, *([pictures(CHART, NAME)] if grid.means() else []), present()]
     return row(caption, [TABLE, WORDS, CHART], *groups)
 
@@ -125,14 +123,11 @@ def errors(grid: Grid, place: Place) -> Markup:
     data, system = grid.data_sets[place[1]], name_of(place[0])
     figures = grid.figures(place[1])
     cell = figures.pop(place[0])
-    worst = mistakes(data, cell, MOST)
-    parts = [_list(f"{system} on {data.name}: the worst errors", worst)]
+    parts = [_list(f"{system} on {data.name}: the worst errors", mistakes(data, cell, MOST))]
     if figures:
         name, other = next(iter(figures.items()))
-        better = mistakes(data, cell, MOST, better=other)
-        parts.append(_list(f"{data.name}: where {name_of(name)} does better", better))
-    parts.append(_measures(data.name, grid.figures(place[1])))
-    parts.append(_subsets(cell, Counter(data.subsets)))
+        parts.append(_list(f"{data.name}: where {name_of(name)} does better", mistakes(data, cell, MOST, better=other)))
+    parts += [_measures(data.name, grid.figures(place[1])), _subsets(cell, Counter(data.subsets))]
     return Markup('<div class="eval-errors">{}</div>').format(Markup().join(parts))
 
 

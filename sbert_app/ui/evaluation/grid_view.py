@@ -10,13 +10,13 @@ from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_set import UNITS
 from sbert_app.grid.export import published
 from sbert_app.grid.result import Grid, Place, difference
-from sbert_app.grid.systems import LEARNS, POOLED, RAW, Choice
+from sbert_app.grid.systems import Choice
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, duration, spoken, times_100
 
 NAMES = {
     systems.SBERT: "SBERT",
-    **{name: f"SBERT, {pooling.replace('cls', 'CLS')} pooling" for name, pooling in POOLED.items()},
+    **{name: f"SBERT, {pooling.replace('cls', 'CLS')} pooling" for name, pooling in systems.POOLED.items()},
     "bert-mean": "Average of BERT's outputs",
     "bert-cls": "BERT's first output",
     systems.CROSS: "Cross-encoder",
@@ -80,8 +80,8 @@ def name_of(system: str) -> str:
 
 
 def _named(system: str, choice: Choice) -> Markup:
-    models = {systems.SBERT: choice.model, systems.CROSS: choice.cross_encoder, systems.SVR: LEARNS}
-    models |= dict.fromkeys(POOLED, choice.model) | dict.fromkeys(RAW, choice.bert)
+    models = {systems.SBERT: choice.model, systems.CROSS: choice.cross_encoder, systems.SVR: systems.LEARNS}
+    models |= dict.fromkeys(systems.POOLED, choice.model) | dict.fromkeys(systems.RAW, choice.bert)
     return Markup("{}<small>{}</small>").format(name_of(system), models.get(system, ""))
 
 

@@ -7,22 +7,10 @@ import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.errors import UserError
+from sbert_app.grid import systems
 from sbert_app.grid.data_set import RETRIEVAL
 from sbert_app.grid.result import Grid
-from sbert_app.grid.systems import (
-    BM25,
-    CROSS,
-    HYBRID,
-    MAXSIM,
-    OVERLAP,
-    POOLED,
-    RERANKED,
-    SBERT,
-    SYSTEMS,
-    TF_IDF,
-    WORD_VECTORS,
-    Choice,
-)
+from sbert_app.grid.systems import Choice
 from sbert_app.jobs.evaluate.grid import ShownGrid, choose, data_sets, fill_session, halt, unfinished, upload
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -34,17 +22,16 @@ from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler, sent
 from sbert_app.ui.kit.files import uploaded
 
 LEAD = "How good is a model, and is a difference real? Measure **systems** side by side, on **data with known answers**."
-RANKINGS = (BM25, HYBRID, MAXSIM, RERANKED)
 GROUPS = {  # of systems, and what they cost or are for
-    "This model": ((SBERT, *POOLED), "Reads each sentence once; other poolings as in Table 6 of the paper."),
+    "This model": ((systems.SBERT, *systems.POOLED), "Reads each sentence once; other poolings as in Table 6 of the paper."),
     "Compared with": (
-        tuple(name for name in SYSTEMS if name not in (SBERT, *POOLED, *RANKINGS)),
+        tuple(name for name in systems.SYSTEMS if name not in (systems.SBERT, *systems.POOLED, *systems.RANKERS)),
         "A cross-encoder reads every pair: the slowest. tf-idf, word overlap and the regressor need no model.",
     ),
-    "Ways to search": (RANKINGS, "For questions with judged answers."),
+    "Ways to search": (systems.RANKERS, "For questions with judged answers."),
 }
-AT_FIRST = [SBERT, CROSS, WORD_VECTORS, TF_IDF, OVERLAP]
-WAYS_TO_RANK = [SBERT, BM25, HYBRID, MAXSIM]  # chosen when queries with judged documents are added
+AT_FIRST = [systems.SBERT, systems.CROSS, systems.WORD_VECTORS, systems.TF_IDF, systems.OVERLAP]
+WAYS_TO_RANK = [systems.SBERT, systems.BM25, systems.HYBRID, systems.MAXSIM]  # chosen when queries with judged documents are added
 SETS_AT_FIRST = 2  # of the data sets that come with the app
 FILE_HELP = (
     "Pairs with a score or label, triplets, sentences with a label, questions with judged answers, or queries with judged rows of "
@@ -149,13 +136,13 @@ class _EvaluationTab:
         values = list(dict.fromkeys([*others, data.name]))
         return {**ranking, self.sets: gr.CheckboxGroup(names, value=values), self.file: None, self.stage: html.notes(data.notes)}
 
-    def _chosen(self, systems: Sequence[str]) -> Updates:
+    def _chosen(self, chosen: Sequence[str]) -> Updates:
         """Choose these systems."""
-        return {group: [name for name in names if name in systems] for group, names in self.systems.items()}
+        return {group: [name for name in names if name in chosen] for group, names in self.systems.items()}
 
     def _on_start(self, session: Session, model: str, sets: list[str], models: list[str], *groups: list[str]) -> Iterator[Updates]:
-        systems = [name for group in (*groups, models) for name in group or []]
-        grid = choose(self._bench, session, systems, sets or [])
+        chosen = [name for group in (*groups, models) for name in group or []]
+        grid = choose(self._bench, session, chosen, sets or [])
         yield from self._fill(session, grid, Choice(model))
 
     def _on_resume(self, session: Session) -> Iterator[Updates]:
@@ -188,6 +175,6 @@ class _EvaluationTab:
     def _on_picked(self, session: Session, event: gr.EventData) -> Any:
         current = session.get(ShownGrid)
         match sent(event):
-            case {"system": str(system), "number": int(number)} if current and current.grid.has((system, number)):
+            case {"system": str(system), "number": int(number)} if current and (system, number) in current.grid.measured:
                 return below_view.errors(current.grid, (system, number))
         raise UserError("This figure is not there any more. Measure again.")

@@ -15,7 +15,6 @@ from sbert_app.timing.report import PUBLISHED, Figure, Published, figures, model
 from sbert_app.timing.result import TimingResult
 from sbert_app.timing.throughput import DISTURBED
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.html import PAGE_CONFIG
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row
 from sbert_app.ui.timing import view
 from sbert_app.wording import digits, spoken
@@ -119,7 +118,7 @@ def page(result: TimingResult, sentences: int, chart: Any, indexed: IndexedCorpu
         title=f"Cross-encoder against SBERT, {result.conditions.date}",
         source=caption(result).source,
         in_words=view.in_words(result, sentences, with_method=False),
-        plot=chart.to_html(full_html=False, include_plotlyjs=True, config=PAGE_CONFIG),
+        plot=chart.to_html(full_html=False, include_plotlyjs=True, config=html.PAGE_CONFIG),
         how_to_read=view.HOW_TO_READ,
         agreement=view.agreement(result, live=False),
         numbers=numbers(result),

@@ -1,14 +1,31 @@
-"""Render a running race: its corpus, the queue, and the progress of both systems."""
+"""Render a race: its corpus, the queue, the progress of both systems, and the chart of times by number of sentences.
 
-from collections.abc import Sequence
+The chart is log-log: measured solid, extrapolated dashed with a band, the paper's times as stars.
+"""
 
+from collections.abc import Callable, Sequence
+
+import numpy as np
 from markupsafe import Markup
 
+from sbert_app.evaluation import paper
 from sbert_app.models.files.trained_for import in_words
 from sbert_app.timing.race import LaneState, RaceCorpus, RaceState
-from sbert_app.timing.throughput import pairs_of
+from sbert_app.timing.report import Published
+from sbert_app.timing.result import APPROXIMATE, CROSS, EXACT, MOST_SENTENCES, SBERT, TimingResult
+from sbert_app.timing.throughput import Extrapolation, pairs_of
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, spoken
+
+AMBER = "#c2650b"  # readable on light and dark
+POINTS = 40
+FIRST = 10
+YEAR = 365.25 * 86400
+SIZES = ("10", "100", "1,000", "10,000", "100k", "1M")
+TICKS = {1e-5: "10 µs", 1e-3: "1 ms", 0.1: "0.1 s", 1: "1 s", 60: "1 min", 3600: "1 hour", 86400: "1 day", YEAR: "1 year",
+         30 * YEAR: "30 years"}  # fmt: skip
+
+Points = Sequence[tuple[int, float]]
 
 
 def race_corpus(corpus: RaceCorpus) -> Markup:
@@ -79,3 +96,68 @@ def _lane(heading: tuple[str, str, str], kind: str, state: LaneState, counters: 
         '<div class="bar {kind}" role="progressbar" aria-label="{name}" aria-valuemin="0" aria-valuemax="100" '
         'aria-valuenow="{percent:.1f}"><i style="width:{percent:.2f}%"></i></div><div class="counters">{cells}</div>{end}</section>'
     ).format(kind=kind, name=name, description=description, model=line, percent=percent, cells=cells, end=end)
+
+
+def race_chart(result: TimingResult | Published, sentences: int) -> html.Figure:
+    """The chart of all systems; a dotted line marks the chosen number of sentences."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    figure.add_vline(sentences, line={"color": html.INK, "dash": "dot", "width": 1})
+    bands = "rgba(194,101,11,0.18)", "rgba(20,152,141,0.18)"
+    _draw_system(figure, "Cross-encoder, all pairs", AMBER, bands[0], result.measured(CROSS), result.cross_seconds)
+    _draw_system(figure, "SBERT, all pairs", html.TEAL, bands[1], result.measured(SBERT), result.sbert_seconds)
+    if result.queries:
+        _draw_system(figure, "One search, exact index", html.MIDDLE, "", *_search(result, EXACT))
+        _draw_system(figure, "One search, approximate index", "#4f6fd0", "", *_search(result, APPROXIMATE))
+    published = {"65 hours": paper.CLOSEST_PAIR_SECONDS[CROSS], "5 seconds": paper.CLOSEST_PAIR_SECONDS[SBERT]}
+    figure.add_scatter(
+        x=[paper.CLOSEST_PAIR_SENTENCES] * 2, y=list(published.values()), customdata=list(published), mode="markers+text",
+        text=[f"paper, {text}" for text in published], textposition=["top left", "bottom right"],
+        name=f"The paper: BERT-base on a {paper.CLOSEST_PAIR_HARDWARE}",
+        marker={"symbol": "star", "size": 13, "color": html.INK, "line": {"width": 1, "color": "white"}},
+        hovertemplate=f"%{{x:,}} sentences: %{{customdata}}<br>published<extra>{paper.SOURCE}</extra>",
+    )  # fmt: skip
+    html.quiet(figure, 460)
+    legend = {"orientation": "h", "y": -0.16, "x": 0, "yanchor": "top"}
+    figure.update_layout(legend=legend, hovermode="closest", uirevision="keep")
+    figure.update_xaxes(title="sentences", tickvals=[10**i for i in range(1, 7)], ticktext=SIZES, range=[0.85, 6.25])
+    figure.update_yaxes(title="time", automargin=True, tickvals=list(TICKS), ticktext=list(TICKS.values()))
+    for axis in (figure.update_xaxes, figure.update_yaxes):
+        axis(type="log", gridcolor=html.GRID, zeroline=False)
+    return figure
+
+
+def _search(result: TimingResult | Published, kind: str) -> tuple[Points, Callable[[int], Extrapolation]]:
+    points = [(q.rows, q.exact_seconds if kind == EXACT else q.approximate_seconds) for q in result.queries]
+    return points, lambda n: Extrapolation(result.query_seconds(kind, n) or 0.0)
+
+
+def _draw_system(
+    figure: html.Figure, name: str, colour: str, band: str, measured: Points, extrapolate: Callable[[int], Extrapolation]
+) -> None:
+    """Draw the measured runs solid and, from the largest of them on, the extrapolation dashed.
+
+    band: the colour of the 95 % band; "" for none, with a thinner line.
+    """
+    line = {"color": colour, "width": 2.5 if band else 1.5}
+    hover = "%{x:,} sentences: %{customdata}<br>"
+    shared = {"legendgroup": name, "mode": "lines"}
+    if measured:
+        figure.add_scatter(
+            x=[n for n, _ in measured], y=[seconds for _, seconds in measured], line=line, showlegend=False,
+            customdata=[spoken(seconds) for _, seconds in measured], marker={"size": 8 if band else 5, "color": colour},
+            hovertemplate=f"{hover}measured<extra>{name}</extra>", **(shared | {"mode": "lines+markers"}),
+        )  # fmt: skip
+    start = measured[-1][0] if measured else FIRST
+    sizes = [int(size) for size in np.unique(np.geomspace(start, MOST_SENTENCES, POINTS).round())]  # even on the log scale
+    estimates = [extrapolate(n) for n in sizes]
+    if band and estimates[0].low is not None:
+        edge = [*(e.high for e in estimates), *(e.low for e in estimates[::-1])]
+        area = {"fill": "toself", "fillcolor": band, "hoverinfo": "skip", "showlegend": False}
+        figure.add_scatter(x=[*sizes, *sizes[::-1]], y=edge, **(shared | area | {"line": {"width": 0}}))
+    seconds = [estimate.seconds for estimate in estimates]
+    figure.add_scatter(
+        x=sizes, y=seconds, customdata=[spoken(value) for value in seconds], line=line | {"dash": "dash"}, name=name,
+        hovertemplate=f"{hover}extrapolated<extra>{name}</extra>", **shared,
+    )  # fmt: skip

@@ -19,7 +19,6 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler, throttled
 from sbert_app.ui.kit.files import FileButton
 from sbert_app.ui.timing import numbers_view, race_view, view
-from sbert_app.ui.timing.chart import race_chart
 
 MOST_SECONDS = 120  # of a race on the page
 REFRESH_SECONDS = 0.3  # drawing uses the processor that is being timed
@@ -134,7 +133,7 @@ class _TimingTab:
     def _on_tab_opened(self, session: Session, exponent: float) -> Updates:
         """Draw the chart, which a page does not load before it is needed; list the cross-encoders that were saved meanwhile."""
         names = [LIKE_THE_ENCODER, *scorer_choices(self._bench.registry.pair_scorers(["cross-encoder"]))]
-        figure = race_chart(session.get(TimingResult) or Published(), sentences_at(exponent))
+        figure = race_view.race_chart(session.get(TimingResult) or Published(), sentences_at(exponent))
         return {self.chart: figure, self.cross: gr.Dropdown(choices=names)}
 
     def _on_start(self, session: Session, model: str, seconds: int, exponent: float, cross: str | None) -> Iterator[Updates]:
@@ -160,7 +159,7 @@ class _TimingTab:
         """The session's result; without one, the paper's times."""
         result = session.get(TimingResult)
         measured = {self.agreement: view.agreement(result), self.numbers: numbers_view.numbers(result)} if result else {}
-        chart = race_chart(result or Published(), sentences_at(exponent))
+        chart = race_view.race_chart(result or Published(), sentences_at(exponent))
         return {**self._in_words(session, exponent), **measured, self.result: gr.Column(visible=bool(result)), self.chart: chart}
 
     def _in_words(self, session: Session, exponent: float) -> Updates:
@@ -175,7 +174,7 @@ class _TimingTab:
         result, number = session.get(TimingResult), sentences_at(exponent)
         if result is None:
             raise UserError("There is no race result yet. Start a race.")
-        return numbers_view.page(result, number, race_chart(result, number), session.get(IndexedCorpus))
+        return numbers_view.page(result, number, race_view.race_chart(result, number), session.get(IndexedCorpus))
 
     def _on_measure(self, session: Session, model: str) -> Iterator[Updates]:
         yield self.systems.busy(html.status("Loading the model …"))

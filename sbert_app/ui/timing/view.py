@@ -1,7 +1,5 @@
 """Render a race's result: extrapolated times, and agreement and quality of the two systems."""
 
-from typing import TYPE_CHECKING
-
 from markupsafe import Markup
 
 from sbert_app.evaluation import paper
@@ -11,9 +9,6 @@ from sbert_app.timing.result import APPROXIMATE, EXACT, TimingResult
 from sbert_app.timing.throughput import DISTURBED, Extrapolation, pairs_of
 from sbert_app.ui.kit import html
 from sbert_app.wording import change_100, spoken, times_100
-
-if TYPE_CHECKING:
-    from sbert_app.models.cross_encoder import Pair
 
 # The first and last figure are from `python -m tests.benchmarks quality`, the second from `stsb`.
 STSB = "STSb test, 1,379 pairs, Spearman ×100, measured with this app on 2026-11-20"
@@ -152,7 +147,7 @@ def _agreed(result: TimingResult) -> Markup:
     return section.format(first, html.table(("", ""), rows), hint)
 
 
-def _pair(pair: "Pair") -> Markup:
+def _pair(pair: tuple[str, str]) -> Markup:
     return Markup(" and ").join(Markup("<q>{}</q>").format(html.short(sentence, SHOWN)) for sentence in pair)
 
 
