@@ -1,20 +1,23 @@
-"""Read data sets: labelled pairs, triplets, sentences with classes, queries with documents, told apart by their columns."""
+"""Data sets: read from files, told apart by their columns; from folders; the app's own; and sentences asked as other tasks."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from sbert_app.errors import UserError
-from sbert_app.grid.classes import Classes
-from sbert_app.grid.data_set import DataSet, PairSet
+from sbert_app.grid.classes import Classes, Clusters
+from sbert_app.grid.data_set import CLASSES, CLUSTERS, TASKS, DataSet, PairSet
 from sbert_app.grid.ranking import Retrieval
 from sbert_app.labelled.columns import guess_mapping, has_pairs
 from sbert_app.labelled.examples import Examples, read_examples
 from sbert_app.labelled.labelled_sentences import read_labelled_pairs, read_labelled_sentences
 from sbert_app.labelled.queries import CorpusRows, read_answers, read_judgements, read_queries
-from sbert_app.settings import Limits
+from sbert_app.settings import ASSETS, Limits
 from sbert_app.tables import Table, read_table
 
 FILES = ("*.csv", "*.tsv", "*.jsonl", "*.parquet", "*.csv.gz", "*.tsv.gz", "*.jsonl.gz")
@@ -24,6 +27,21 @@ MOST_FILES = 100  # of a folder
 FEW_QUERIES = 20  # judged ones, below which a remark says so
 MOST_PARTNERS = 10_000  # pairs that belong together: each first sentence is compared with every second one
 PART = re.compile(r"(?P<stem>.+)_(?P<part>train|dev|test)", re.IGNORECASE)
+TRIPLETS = "triplets"
+MOST_TRIPLETS = 2_000
+SEED = 42
+OWN_CLASSES = {"Tickets by team": ("support_tickets.csv", "team"), "Notes by topic": ("field_notes.csv", "topic")}
+OWN_PAIRS = {
+    "Everyday pairs": "evaluation/everyday_pairs.csv",
+    "Hard requests": "labelled/requests_scored.csv",
+    "Hard messages": "labelled/messages_triplets.csv",
+    "Hard instructions": "labelled/instructions_labelled.csv",
+}
+
+PURPOSE = (
+    "asks for another notion of likeness, in which opposites are far apart however alike their words are: it is made for "
+    "Fine-tune, and a model that was not trained for it is expected to fail."
+)
 
 
 def read_data_set(
@@ -38,14 +56,15 @@ def read_data_set(
 
     corpus: what the rows of judged queries are of. Raises UserError for data that cannot be evaluated.
     """
+    name = name or table.name
     if (judged := read_judgements(table, corpus)) is not None:
         few = f"With fewer than {FEW_QUERIES} queries, differences between systems are hardly more than chance: judge more."
         notes = (*judged[1], few) if len(judged[0].queries) < FEW_QUERIES else judged[1]
-        return Retrieval(name or table.name, judged[0], notes=notes)
+        return Retrieval(name, judged[0], notes=notes)
     if (answers := read_answers(table)) is not None:
-        return Retrieval(name or table.name, answers)
+        return Retrieval(name, answers)
     if not has_pairs(table.frame):
-        return Classes(name or table.name, read_labelled_sentences(table, limits, test=test, dev=dev))
+        return Classes(name, read_labelled_sentences(table, limits, test=test, dev=dev))
     data = read_pairs(table, limits, name)
     if data.task == "positives" and data.size > MOST_PARTNERS:
         raise UserError(
@@ -58,17 +77,11 @@ def read_data_set(
 def read_pairs(table: Table, limits: Limits, name: str = "") -> PairSet:
     """Read a table of scored or labelled pairs, triplets, or pairs that belong together, as `read_data_set`."""
     reading = read_examples(table, guess_mapping(table.frame), limits, repeats=True, least=2)
-    subsets = _subsets_of(table, reading.examples)
+    column = next((column for column in table.frame.columns if column.strip().lower() in SUBSETS), "")
+    rows = np.searchsorted(table.rows, reading.examples.rows)
+    values = table.frame[column].to_numpy()[rows].tolist() if column else []
+    subsets = tuple(values) if 2 <= len(set(values)) <= MOST_SUBSETS else ()  # many values, or one, are no subsets
     return PairSet(name or table.name, reading.examples, notes=reading.notes, subsets=subsets, reading=reading)
-
-
-def _subsets_of(table: Table, examples: Examples) -> tuple[str, ...]:
-    """The subset of each example; nothing without a column for it, or where it has many values or one."""
-    column = next((name for name in table.frame.columns if name.strip().lower() in SUBSETS), "")
-    if not column:
-        return ()
-    values = table.frame[column].to_numpy()[np.searchsorted(table.rows, examples.rows)].tolist()
-    return tuple(values) if 2 <= len(set(values)) <= MOST_SUBSETS else ()
 
 
 def read_folder(folder: Path, limits: Limits) -> Iterator[DataSet | UserError]:
@@ -144,15 +157,57 @@ def labelled_pairs(tables: dict[Path, Table]) -> Iterator[tuple[str, Table, Tabl
     parts: dict[tuple[Path, str], dict[str, Table]] = {}
     for path, table in tables.items():
         match = PART.fullmatch(plain_name(path))
-        if match and _holds_labelled_pairs(table):
-            parts.setdefault((path.parent, match["stem"]), {})[match["part"].lower()] = table
+        with suppress(UserError):  # no columns of sentences
+            if match and has_pairs(table.frame) and guess_mapping(table.frame).kind == "labelled":
+                parts.setdefault((path.parent, match["stem"]), {})[match["part"].lower()] = table
     for (_, name), named in parts.items():
         if "train" in named and "test" in named:
             yield name, named["train"], named["test"], named.get("dev")
 
 
-def _holds_labelled_pairs(table: Table) -> bool:
-    try:
-        return has_pairs(table.frame) and guess_mapping(table.frame).kind == "labelled"
-    except UserError:
-        return False
+def check_tasks(tasks: Sequence[str]) -> None:
+    """Raise UserError for an unknown task."""
+    if unknown := [task for task in tasks if task not in TASKS]:
+        raise UserError(f"Unknown task {unknown[0]!r}. Must be one of {', '.join(TASKS)}.")
+
+
+def by_tasks(data: DataSet, tasks: Sequence[str], quick: bool = False) -> list[DataSet]:
+    """The data set if its task is among these, or if there are none; labelled sentences also as clusters and triplets if named.
+
+    quick: classes are learnt by the quick form of transfer.
+    """
+    sets = [data] if not tasks or data.task in tasks else []
+    if not isinstance(data, Classes):
+        return sets
+    sets = [replace(data, quick=quick) for _ in sets]
+    counts = np.bincount(data.data.targets[data.data.tested])
+    if data.task == CLASSES and (counts > 0).sum() > 1 and counts.max() > 1:
+        sets += [Clusters(f"{data.name} as clusters", data.data, notes=data.notes)] if CLUSTERS in tasks else []
+        sets += [as_triplets(data)] if TRIPLETS in tasks else []
+    return sets
+
+
+def as_triplets(data: Classes) -> PairSet:
+    """Triplets from the tested sentences: two of one class, drawn at random, and one of another. The same for equal data."""
+    generator, content, rows = np.random.default_rng(SEED), data.data, data.data.tested
+    classes = content.targets[rows]
+    paired = np.flatnonzero(np.bincount(classes)[classes] > 1)
+    anchors = generator.permutation(paired)[:MOST_TRIPLETS]
+    positives = [generator.choice(np.setdiff1d(np.flatnonzero(classes == classes[anchor]), anchor)) for anchor in anchors]
+    negatives = [generator.choice(np.flatnonzero(classes != classes[anchor])) for anchor in anchors]
+    columns = tuple([content.sentences[rows[row]] for row in column] for column in (anchors, positives, negatives))
+    examples = Examples("triplets", columns, np.zeros(len(anchors)), rows[anchors] + 1)
+    return PairSet(f"{data.name} as triplets", examples, notes=data.notes)
+
+
+@cache
+def own_data_sets(limits: Limits) -> tuple[DataSet, ...]:
+    """Pairs scored by meaning, sentences with classes, and three sets that a model misreads before it is fine-tuned."""
+    everyday, *hard = (
+        read_data_set(read_table(ASSETS / file, limits, Path(file).name), limits, name) for name, file in OWN_PAIRS.items()
+    )
+    classes = [
+        Classes(name, read_labelled_sentences(read_table(ASSETS / "examples" / file, limits), limits, "text", label))
+        for name, (file, label) in OWN_CLASSES.items()
+    ]
+    return (everyday, *classes, *(replace(data, purpose=PURPOSE) for data in hard))

@@ -6,7 +6,6 @@ It learns from the data set that it is measured on: each fold is scored by a reg
 import math
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AnySet
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +15,6 @@ from sbert_app.errors import UserError
 from sbert_app.labelled.example_set import Examples, column_groups, pair_groups
 from sbert_app.vectors import Array
 
-if TYPE_CHECKING:
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
 LEAST_TRAINED = 40  # pairs; a regressor that has seen fewer has learnt mostly noise
 MOST_TRAINED = 5_000  # pairs of a fold, drawn by seed: the time grows with their square
 PENALTY, TUBE = 1.0, 0.1  # C and epsilon: an error of a tenth of the range costs nothing
@@ -27,7 +23,7 @@ Tick = Callable[[], None]  # called between steps, may raise
 FOLDS = 10
 
 
-def out_of_fold(examples: Examples, subsets: Sequence[str] = (), tick: Callable[[], None] = lambda: None) -> Array:
+def out_of_fold(examples: Examples, subsets: Sequence[str] = (), tick: Tick = lambda: None) -> Array:
     """Score each pair by what was learnt from other folds, (n,), about 0..1. Ten folds, or fewer subsets; a subset lies in one.
 
     tick: called between pairs, may raise. Raises UserError for triplets, for pairs without a score or label, and for too few pairs.
@@ -37,11 +33,15 @@ def out_of_fold(examples: Examples, subsets: Sequence[str] = (), tick: Callable[
     return predict_folds(examples, cut(column_groups(subsets) if subsets else pair_groups(examples)), tick)
 
 
-def predict_folds(examples: Examples, folds: Folds, tick: Callable[[], None] = lambda: None) -> Array:
+def predict_folds(examples: Examples, folds: Folds, tick: Tick = lambda: None) -> Array:
     """Score the pairs of each fold by a regressor trained on all other folds, (n,). See `out_of_fold`.
 
     A pair of the tested fold is not trained on wherever it occurs again, in either order.
     """
+    from sklearn.pipeline import make_pipeline  # takes a second, as all of it
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVR
+
     pairs, gold = pair_groups(examples), examples.gold
     overlaps = np.array([_shared(one, other) for one, other in ticking(zip(*examples.sentences, strict=True), tick)])
     predicted = np.empty(len(examples))
@@ -56,21 +56,12 @@ def predict_folds(examples: Examples, folds: Folds, tick: Callable[[], None] = l
             trained = np.sort(np.random.default_rng(fold).choice(trained, MOST_TRAINED, replace=False))
         columns = _cosines(examples, trained, tick)
         features = [np.hstack([overlaps[rows], *(column[rows] for column in columns)]) for rows in (trained, tested)]
-        predicted[tested] = _regressor(features[0], gold[trained])(features[1])
+        regressor = make_pipeline(StandardScaler(), SVR(C=PENALTY, epsilon=TUBE))  # with a Gaussian kernel
+        predicted[tested] = regressor.fit(features[0], gold[trained]).predict(features[1])
     return predicted
 
 
-def _regressor(features: Array, gold: Array) -> Callable[[Array], Array]:
-    """Fit a regressor with a Gaussian kernel. features: (n, F), gold: (n,)."""
-    from sklearn.pipeline import make_pipeline  # takes a second, as all of it
-    from sklearn.preprocessing import StandardScaler
-    from sklearn.svm import SVR
-
-    model = make_pipeline(StandardScaler(), SVR(C=PENALTY, epsilon=TUBE)).fit(features, gold)
-    return lambda others: np.asarray(model.predict(others), dtype=np.float64)
-
-
-def _cosines(examples: Examples, trained: NDArray[np.int64], tick: Callable[[], None]) -> list[Array]:
+def _cosines(examples: Examples, trained: NDArray[np.int64], tick: Tick) -> list[Array]:
     """Each pair's tf-idf cosine by words, by words and pairs of words, and by letters, (n, 1) each.
 
     How rare a word is, is counted on the training pairs.
@@ -83,16 +74,16 @@ def _cosines(examples: Examples, trained: NDArray[np.int64], tick: Callable[[], 
         TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5)),
     )
     known = list(dict.fromkeys(sentence for column in examples.take(trained).sentences for sentence in column))
-    return [_cosine(vectorizer, known, examples.sentences, tick) for vectorizer in vectorizers]
-
-
-def _cosine(vectorizer: "TfidfVectorizer", known: Sequence[str], columns: Sequence[Sequence[str]], tick: Tick) -> Array:
-    try:
-        vectorizer.fit(ticking(known, tick))
-    except ValueError:  # no sentence has a word
-        return np.zeros((len(columns[0]), 1))
-    first, second = (vectorizer.transform(ticking(column, tick)) for column in columns)
-    return np.asarray(first.multiply(second).sum(axis=1), dtype=np.float64).reshape(-1, 1)
+    cosines = []
+    for vectorizer in vectorizers:
+        try:
+            vectorizer.fit(ticking(known, tick))
+        except ValueError:  # no sentence has a word
+            cosines.append(np.zeros((len(examples), 1)))
+            continue
+        first, second = (vectorizer.transform(ticking(column, tick)) for column in examples.sentences)
+        cosines.append(np.asarray(first.multiply(second).sum(axis=1), dtype=np.float64).reshape(-1, 1))
+    return cosines
 
 
 def _shared(one: str, other: str) -> list[float]:

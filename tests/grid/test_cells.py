@@ -9,10 +9,9 @@ from scipy.stats import spearmanr
 from sbert_app.errors import UserError
 from sbert_app.evaluation.metrics import pearson, resampled, share_positive
 from sbert_app.grid.cell import CellStore, measure_cell, mistakes
-from sbert_app.grid.chosen import own_data_sets
 from sbert_app.grid.data_set import PairSet
 from sbert_app.grid.loading import load_system
-from sbert_app.grid.reading import read_data_set
+from sbert_app.grid.reading import own_data_sets, read_data_set
 from sbert_app.grid.result import Grid, difference
 from sbert_app.grid.systems import OVERLAP, SBERT, TF_IDF, Choice, System
 from sbert_app.settings import Limits

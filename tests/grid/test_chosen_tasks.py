@@ -8,10 +8,10 @@ from sklearn.metrics import v_measure_score
 
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import measure_cell, mistakes
-from sbert_app.grid.chosen import MOST_TRIPLETS, as_triplets, by_tasks, own_data_sets
 from sbert_app.grid.classes import Classes, clustered
 from sbert_app.grid.data_set import CLASSES, CLUSTERS
 from sbert_app.grid.loading import load_system
+from sbert_app.grid.reading import MOST_TRIPLETS, as_triplets, by_tasks, own_data_sets
 from sbert_app.grid.systems import OVERLAP, WORD_VECTORS, Choice
 from sbert_app.labelled.labelled_sentences import LabelledSentences
 from sbert_app.settings import Limits

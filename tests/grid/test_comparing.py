@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from sbert_app.grid.cell import measure_cell
-from sbert_app.grid.chosen import own_data_sets
 from sbert_app.grid.data_set import PairSet
 from sbert_app.grid.export import as_latex, as_markdown
 from sbert_app.grid.loading import load_system
+from sbert_app.grid.reading import own_data_sets
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BM25, CROSS, OVERLAP, SBERT, Choice
 from sbert_app.settings import Limits

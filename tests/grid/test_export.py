@@ -10,10 +10,10 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import measure_cell
-from sbert_app.grid.chosen import own_data_sets
 from sbert_app.grid.data_set import CLASSES, PairSet
 from sbert_app.grid.export import as_csv, as_files, as_latex, as_markdown, as_zip, check_known, write_files
 from sbert_app.grid.loading import load_system
+from sbert_app.grid.reading import own_data_sets
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, TF_IDF, Choice
 from sbert_app.settings import Limits

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from sbert_app.grid.cell import measure_cell
-from sbert_app.grid.chosen import own_data_sets
 from sbert_app.grid.data_set import DataSet, PairSet
 from sbert_app.grid.export import write_files
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.ranking import Retrieval
+from sbert_app.grid.reading import own_data_sets
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, SBERT, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.labelled.queries import Queries

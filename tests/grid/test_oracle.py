@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sbert_app.grid.cell import measure_cell
-from sbert_app.grid.chosen import own_data_sets
 from sbert_app.grid.loading import of_encoder
+from sbert_app.grid.reading import own_data_sets
 from sbert_app.settings import Limits
 
 

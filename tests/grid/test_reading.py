@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.grid.chosen import by_tasks, own_data_sets
 from sbert_app.grid.data_set import CLASSES, PAIR_CLASSES, DataSet, PairSet
 from sbert_app.grid.export import in_paper, published
-from sbert_app.grid.reading import read_data_set, read_folder
+from sbert_app.grid.reading import by_tasks, own_data_sets, read_data_set, read_folder
 from sbert_app.labelled.example_set import Examples
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table

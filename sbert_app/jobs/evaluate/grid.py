@@ -8,10 +8,9 @@ from pathlib import Path
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell, CellStore, measure_cell
-from sbert_app.grid.chosen import own_data_sets
 from sbert_app.grid.data_set import DataSet
 from sbert_app.grid.loading import load_system
-from sbert_app.grid.reading import plain_name, read_data_set
+from sbert_app.grid.reading import own_data_sets, plain_name, read_data_set
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import Choice, System, check_names
 from sbert_app.jobs import validation

@@ -7,11 +7,10 @@ from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell
-from sbert_app.grid.chosen import by_tasks, check_tasks
 from sbert_app.grid.data_set import TASKS, DataSet
 from sbert_app.grid.export import as_markdown, check_known, write_files
 from sbert_app.grid.loading import embedding
-from sbert_app.grid.reading import plain_name, read_data_set, read_folder, read_pairs
+from sbert_app.grid.reading import by_tasks, check_tasks, plain_name, read_data_set, read_folder, read_pairs
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice, check_names
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option, model_option, remarks
