@@ -15,6 +15,7 @@ from sbert_app.corpus.ranking.lexical import sentence_spans
 from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
 from sbert_app.vectors import unit_rows
+from tests.corpus.test_storage import flip
 
 ROWS, CROWDED, DIM = 80, 7, 16
 RANDOM = np.random.default_rng(11)
@@ -118,9 +119,8 @@ def test_damaged_passages_are_noticed(indexed, tmp_path, file):
     library = Library(tmp_path)
     saved = library.save(indexed)
     path = tmp_path / saved / "passages" / file
-    content = bytearray(path.read_bytes())
-    content[-3] ^= 4
-    path.write_bytes(content)
+    content = path.read_bytes()
+    flip(path, len(content) - 3, content)
     with pytest.raises(UserError, match="is damaged"):
         library.load(saved)
     path.unlink()

@@ -62,13 +62,8 @@ def test_an_approximate_index_of_an_earlier_version_is_searched_as_before(tmp_pa
     import faiss
 
     vectors, queries = clustered(800), clustered(820)[800:]
-    before = faiss.IndexIVFScalarQuantizer(
-        faiss.IndexFlatIP(vectors.shape[1]),
-        vectors.shape[1],
-        20,
-        faiss.ScalarQuantizer.QT_fp16,
-        faiss.METRIC_INNER_PRODUCT,
-    )
+    numbers, product = faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT
+    before = faiss.IndexIVFScalarQuantizer(faiss.IndexFlatIP(vectors.shape[1]), vectors.shape[1], 20, numbers, product)
     before.train(vectors)
     before.add(vectors)
     before.nprobe = 20
@@ -99,13 +94,8 @@ def test_words_of_a_sentence_of_stop_words_are_kept():
     assert tokenize("The parcel is late") == ["parcel", "late"]
 
 
-METADATA = pd.DataFrame(
-    {
-        "team": ["A", "B", "A", ""],
-        "cost": ["5", "12", "7.5", "n/a"],
-        "date": ["2026-01-05", "2026-03-31", "2026-04-01", ""],
-    }
-)  # fmt: skip
+DATES = ["2026-01-05", "2026-03-31", "2026-04-01", ""]
+METADATA = pd.DataFrame({"team": ["A", "B", "A", ""], "cost": ["5", "12", "7.5", "n/a"], "date": DATES})
 
 
 @pytest.mark.parametrize(
@@ -125,38 +115,13 @@ def test_filters_keep_the_rows_that_fit(filters, rows):
     assert np.flatnonzero(matching_rows(METADATA, filters).mask).tolist() == rows
 
 
-EUROPEAN = pd.DataFrame(
-    {
-        "betrag": ["24,08", "1.234,50", "100,00", "6,02"],
-        "datum": ["01.06.2024", "09.09.2023", "31.08.2024", ""],
-        "us": ["06/13/2024", "09/09/2023", "08/31/2024", "01/02/2025"],
-        "name": ["a", "b", "c", "d"],
-    }
-)
-
-
-@pytest.mark.parametrize(
-    ("filters", "rows"),
-    [
-        ({"betrag": {"from": "100"}}, [1, 2]),
-        ({"betrag": {"from": "24,08", "to": "100,5"}}, [0, 2]),
-        ({"datum": {"from": "01.06.2024"}}, [0, 2]),
-        ({"datum": {"from": "2024-06", "to": "2024-08"}}, [0, 2]),
-        ({"datum": {"to": "2023"}}, [1]),
-        ({"us": {"from": "06/14/2024"}}, [2, 3]),
-    ],
-)
-def test_ranges_understand_decimal_commas_and_local_dates(filters, rows):
-    assert np.flatnonzero(matching_rows(EUROPEAN, filters).mask).tolist() == rows
-
-
 def test_a_range_that_cannot_be_compared_is_told():
-    with pytest.raises(UserError, match="Column 'name' holds neither numbers nor dates. Filter it by its values"):
-        matching_rows(EUROPEAN, {"name": {"from": "b"}})
-    with pytest.raises(UserError, match="'abc' cannot be compared with column 'betrag', which holds numbers like '24,08'"):
-        matching_rows(EUROPEAN, {"betrag": {"from": "abc"}})
-    with pytest.raises(UserError, match="'soon' cannot be compared with column 'datum', which holds dates like '01.06.2024'"):
-        matching_rows(EUROPEAN, {"datum": {"to": "soon"}})
+    with pytest.raises(UserError, match="Column 'team' holds neither numbers nor dates. Filter it by its values"):
+        matching_rows(METADATA, {"team": {"from": "b"}})
+    with pytest.raises(UserError, match="'abc' cannot be compared with column 'cost', which holds numbers like '5'"):
+        matching_rows(METADATA, {"cost": {"from": "abc"}})
+    with pytest.raises(UserError, match="'soon' cannot be compared with column 'date', which holds dates like '2026-01-05'"):
+        matching_rows(METADATA, {"date": {"to": "soon"}})
 
 
 def test_unknown_filters_are_named():

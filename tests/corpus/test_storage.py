@@ -22,6 +22,10 @@ VECTORS = unit_rows(np.random.default_rng(0).normal(size=(6, 8)))
 SENTENCES = ["one", "two", "three", "vier", "fünf", "😀"]
 
 
+def full(*args, **kwargs):
+    raise OSError(28, "No space left on device")
+
+
 def test_cache_gives_back_what_it_was_given_by_model_and_text(tmp_path):
     cache = EmbeddingCache(tmp_path)
     cache.add("m", SENTENCES[:3], VECTORS[:3])
@@ -40,25 +44,25 @@ def test_cache_drops_the_oldest_beyond_its_bound(tmp_path):
     assert cache.lookup("m", SENTENCES, 8)[1].tolist()[-1]
 
 
-def test_cache_survives_damage_and_a_full_disk(tmp_path, monkeypatch):
-    cache = EmbeddingCache(tmp_path)
-    cache.add("m", SENTENCES[:3], VECTORS[:3])
-    next(tmp_path.rglob("vectors.npy")).write_bytes(b"torn")
-    assert not cache.lookup("m", SENTENCES, 8)[1].any()
-
-    def full(*args, **kwargs):
-        raise OSError(28, "No space left on device")
-
+def test_cache_survives_a_full_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(np, "save", full)
-    cache.add("m", SENTENCES[3:], VECTORS[3:])
+    EmbeddingCache(tmp_path).add("m", SENTENCES, VECTORS)
     assert not list(tmp_path.rglob(".*"))
 
 
 def _segment(tmp_path):
-    return next(path for path in (tmp_path / "m").iterdir())
+    return next((tmp_path / "m").iterdir())
+
+
+def flip(path, place, content):
+    """Write these bytes with one bit of one of them changed."""
+    changed = bytearray(content)
+    changed[place] ^= 1 << place % 8
+    path.write_bytes(changed)
 
 
 DAMAGES = {
+    "torn": lambda segment: (segment / "vectors.npy").write_bytes(b"torn"),
     "no bytes": lambda segment: (segment / "vectors.npy").write_bytes(b""),
     "no bytes of keys": lambda segment: (segment / "keys.npy").write_bytes(b""),
     "null": lambda segment: (segment / "keys.npy").write_text("null"),
@@ -88,9 +92,7 @@ def test_every_flipped_bit_of_the_cache_is_noticed(tmp_path):
     for name, offset in [("vectors.npy", 128 + i) for i in range(0, 96, 5)] + [("keys.npy", 128 + i) for i in range(0, 24, 5)]:
         cache.add("m", SENTENCES[:3], VECTORS[:3])
         path = _segment(tmp_path) / name
-        content = bytearray(path.read_bytes())
-        content[offset] ^= 1 << offset % 8
-        path.write_bytes(content)
+        flip(path, offset, path.read_bytes())
         found, known = cache.lookup("m", SENTENCES[:3], 8)
         assert (found[known] == VECTORS[:3][known]).all() and not known.all()
         shutil.rmtree(tmp_path / "m")
@@ -123,9 +125,18 @@ def indexed():
     return IndexedCorpus.build(corpus, "model", "print", VECTORS)
 
 
-def test_library_reopens_what_it_saved(indexed, tmp_path):
-    library = Library(tmp_path)
-    saved = library.save(indexed)
+@pytest.fixture
+def library(tmp_path):
+    return Library(tmp_path)
+
+
+@pytest.fixture
+def saved(library, indexed):
+    """The id of the corpus, which is in the library."""
+    return library.save(indexed)
+
+
+def test_library_reopens_what_it_saved(indexed, library, saved, tmp_path):
     assert library.save(indexed) == saved and len(library.list()) == 1
     again = Library(tmp_path).load(saved)
     assert again.corpus.sentences == SENTENCES and again.corpus.rows.tolist() == indexed.corpus.rows.tolist()
@@ -137,9 +148,8 @@ def test_library_reopens_what_it_saved(indexed, tmp_path):
     assert library.find(indexed.corpus, "print") and not library.find(indexed.corpus, "another model")
 
 
-def test_equal_sentences_under_other_columns_or_rows_are_another_corpus(indexed, tmp_path):
-    library = Library(tmp_path)
-    library.save(indexed)
+@pytest.mark.usefixtures("saved")
+def test_equal_sentences_under_other_columns_or_rows_are_another_corpus(indexed, library):
     corpus = indexed.corpus
     for other in (
         replace(corpus, metadata=corpus.metadata.rename(columns={"team": "group"})),
@@ -151,17 +161,15 @@ def test_equal_sentences_under_other_columns_or_rows_are_another_corpus(indexed,
     assert library.find(corpus, "print") is not None
 
 
-def test_a_crash_in_the_middle_of_a_save_lists_nothing(indexed, tmp_path, monkeypatch):
-    monkeypatch.setattr(np, "save", lambda *args: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+def test_a_crash_in_the_middle_of_a_save_lists_nothing(indexed, library, monkeypatch):
+    monkeypatch.setattr(np, "save", full)
     with pytest.raises(OSError, match="No space left"):
-        Library(tmp_path).save(indexed)
-    assert Library(tmp_path).list() == [] and list(tmp_path.iterdir()) == []
+        library.save(indexed)
+    assert library.list() == [] and list(library.folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("file", ["corpus.json", "index.faiss", "embeddings.npy", "table.parquet"])
-def test_a_damaged_folder_is_told_and_replaced(indexed, tmp_path, file):
-    library = Library(tmp_path)
-    saved = library.save(indexed)
+def test_a_damaged_folder_is_told_and_replaced(indexed, library, saved, tmp_path, file):
     (tmp_path / saved / file).write_bytes(b"torn")
     assert [entry.damaged for entry in library.list()] == [file == "corpus.json"]
     with pytest.raises(UserError, match="damaged. Delete it and upload the file again"):
@@ -175,15 +183,11 @@ FILES = ["corpus.json", "index.faiss", "index.json", "embeddings.npy", "table.pa
 
 
 @pytest.mark.parametrize("file", [*FILES, "bm25/vocab.index.json"])
-def test_a_flipped_bit_of_a_saved_corpus_is_noticed(indexed, tmp_path, file):
-    library = Library(tmp_path)
-    saved = library.save(indexed)
+def test_a_flipped_bit_of_a_saved_corpus_is_noticed(indexed, library, saved, tmp_path, file):
     path = tmp_path / saved / file
     whole = path.read_bytes()
     for place in np.linspace(0, len(whole) - 1, 25).astype(int):
-        content = bytearray(whole)
-        content[place] ^= 1 << place % 8
-        path.write_bytes(content)
+        flip(path, place, whole)
         try:
             again = library.load(saved)
         except UserError as error:
@@ -192,9 +196,7 @@ def test_a_flipped_bit_of_a_saved_corpus_is_noticed(indexed, tmp_path, file):
             assert file == "corpus.json" and (again.corpus.name, again.model) == (indexed.corpus.name, indexed.model)
 
 
-def test_a_corpus_without_its_description_is_listed_as_damaged(indexed, tmp_path):
-    library = Library(tmp_path)
-    saved = library.save(indexed)
+def test_a_corpus_without_its_description_is_listed_as_damaged(indexed, library, saved, tmp_path):
     (tmp_path / saved / "corpus.json").unlink()  # as a delete left it that was killed in an older version
     (tmp_path / "not-ours").mkdir()
     assert [(entry.id, entry.damaged) for entry in library.list()] == [(saved, True)]
@@ -205,9 +207,8 @@ def test_a_corpus_without_its_description_is_listed_as_damaged(indexed, tmp_path
     assert library.find(indexed.corpus, "print") is not None
 
 
-def test_corpora_from_before_there_were_checksums_are_read(indexed, tmp_path):
-    library = Library(tmp_path)
-    path = tmp_path / library.save(indexed) / "corpus.json"
+def test_corpora_from_before_there_were_checksums_are_read(indexed, library, saved, tmp_path):
+    path = tmp_path / saved / "corpus.json"
     content = json.loads(path.read_text())
     for key in ("checksum", "format", "files"):
         content.pop(key, None)
@@ -219,13 +220,11 @@ def test_corpora_from_before_there_were_checksums_are_read(indexed, tmp_path):
     assert library.find(indexed.corpus, "print") is None and path.exists()
 
 
-def test_a_killed_delete_leaves_no_corpus_that_is_listed(indexed, tmp_path, monkeypatch):
+def test_a_killed_delete_leaves_no_corpus_that_is_listed(indexed, library, saved, tmp_path, monkeypatch):
     def killed(folder, **kwargs):
         next(path for path in folder.rglob("*.npy")).unlink()
         raise KeyboardInterrupt
 
-    library = Library(tmp_path)
-    saved = library.save(indexed)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(shutil, "rmtree", killed)
         library.delete(saved)
@@ -250,10 +249,8 @@ def test_a_disk_that_is_really_full_is_told_by_its_reason(small_disk):
         assert not list((small_disk / "cache" / "m").iterdir())
 
 
-def test_library_opens_no_path_and_forgets_on_delete(indexed, tmp_path):
-    library = Library(tmp_path / "corpora")
-    saved = library.save(indexed)
-    for name in ("../corpora", "", ".", f"../corpora/{saved}", "/etc"):
+def test_library_opens_no_path_and_forgets_on_delete(library, saved):
+    for name in (f"../{library.folder.name}", "", ".", f"../{library.folder.name}/{saved}", "/etc"):
         with pytest.raises(UserError, match="no longer exists"):
             library.load(name)
     library.delete(saved)
