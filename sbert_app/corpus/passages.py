@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,16 +45,14 @@ class Passages:
     def __len__(self) -> int:
         return len(self.rows)
 
-    @cached_property
+    @property
     def nbytes(self) -> int:
         """Approximate memory in bytes."""
-        arrays = self.embeddings.nbytes + self.rows.nbytes + self.spans.nbytes
-        return arrays + int(self.index.report.megabytes * 1e6)
+        return self.embeddings.nbytes + self.rows.nbytes + self.spans.nbytes + int(self.index.report.megabytes * 1e6)
 
     def span(self, number: int) -> Span:
         """The characters of a passage in the text of its row."""
-        start, end = self.spans[number].tolist()
-        return start, end
+        return int(self.spans[number, 0]), int(self.spans[number, 1])
 
     def around(self, number: int) -> Span:
         """The characters of a passage with its neighbours in the same row: what is compared token by token, in its context."""
@@ -125,23 +122,17 @@ class LongTexts:
         """Cut the texts in their order; yield after each part how many were read."""
         from sbert_app.models.tokens import passage_spans  # imports torch
 
-        for first, last in self._parts():
+        first = characters = 0
+        for last, sentence in enumerate(self._sentences, 1):
+            characters += len(sentence)
+            if characters < AT_ONCE and last < len(self._sentences):
+                continue
             for number, spans in passage_spans(self._encoder, self._sentences[first:last]).items():
                 self.rows += [first + number] * len(spans)
                 self.spans += spans
             yield last
+            first, characters = last, 0
 
     def passages(self, embeddings: Vectors) -> Passages | None:
         """The passages with their embeddings, (m, dim); None if no text is too long."""
         return Passages.build(self.rows, self.spans, embeddings) if self.rows else None
-
-    def _parts(self) -> Iterator[tuple[int, int]]:
-        """First sentence and last + 1 of parts of at most about AT_ONCE characters."""
-        first = characters = 0
-        for number, sentence in enumerate(self._sentences, 1):
-            characters += len(sentence)
-            if characters >= AT_ONCE:
-                yield first, number
-                first, characters = number, 0
-        if first < len(self._sentences):
-            yield first, len(self._sentences)

@@ -90,9 +90,9 @@ class TokenCache:
         with self._lock:
             for row in [row for row in new if row not in self._rows]:
                 self._rows[row] = new[row]
-                self.nbytes += _size(new[row])
+                self.nbytes += sum(part.nbytes for part in new[row])
             while self.nbytes > self._limit:
-                self.nbytes -= _size(self._rows.popitem(last=False)[1])
+                self.nbytes -= sum(part.nbytes for part in self._rows.popitem(last=False)[1])
         vectors = known | new
         return [numbers * step for numbers, step in (vectors[row] for row in rows)]
 
@@ -100,10 +100,6 @@ class TokenCache:
 def _rounded(vectors: Vectors) -> Rounded:
     step = np.maximum(np.abs(vectors).max(axis=1, keepdims=True, initial=0.0), 1e-12) / np.float32(127)
     return np.rint(vectors / step).astype(np.int8), step.astype(np.float32)
-
-
-def _size(rounded: Rounded) -> int:
-    return sum(part.nbytes for part in rounded)
 
 
 class QueryTokens:

@@ -23,6 +23,7 @@ NOTHING_CHOSEN = "Click a point, draw a lasso, or choose a cluster to list sente
 NO_ROWS = "No sentence has this. Remove a filter, or choose “Show all”."
 EXAMPLE = "support_tickets.csv"
 HEIGHT = 640  # pixels, of the map on a page
+MEASURES = Markup('<div class="measures numbers-map">{}</div>')
 BUTTONS = {"displayModeBar": True, "scrollZoom": True}  # the map keeps plotly's buttons, in a strip above its points
 
 
@@ -88,7 +89,7 @@ def _silhouettes(corpus_map: CorpusMap) -> Markup:
         if number in corpus_map.silhouettes
     ]
     table = html.table(["cluster", "silhouette", "rows"], rows)
-    return html.notes([line]) + Markup('<div class="measures numbers-map">{}</div>').format(table)
+    return html.notes([line]) + MEASURES.format(table)
 
 
 def _accords(corpus_map: CorpusMap) -> Markup:
@@ -104,7 +105,7 @@ def _accords(corpus_map: CorpusMap) -> Markup:
         "How far the clusters match the values of a column. ARI is 0 by chance and 1 for the same groups; NMI is 1 for the same "
         "groups; purity grows with the number of clusters."
     )
-    return Markup('<div class="measures numbers-map">{}</div>{}').format(table, html.notes([explained]))
+    return MEASURES.format(table) + html.notes([explained])
 
 
 def hovered(corpus_map: CorpusMap, row: int) -> Markup:
@@ -133,7 +134,7 @@ def model_comparison(corpus_map: CorpusMap) -> Markup:
         for column, (before, after) in corpus_map.comparison.same_label.items()
     ]
     table = html.table(["nearest rows with the same", corpus_map.model, corpus_map.comparison.model, "change"], rows)
-    return Markup('<div class="measures numbers-map">{}</div>{}').format(table, html.notes(lines))
+    return MEASURES.format(table) + html.notes(lines)
 
 
 def caption(corpus_map: CorpusMap) -> Caption:
