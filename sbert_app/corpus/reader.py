@@ -74,11 +74,10 @@ class Corpus:
         return "" if self.title_ends is None else self.sentences[row][: self.title_ends[row]]
 
     def index_of(self, row: int) -> int:
-        """The place of one of `rows`. Raises UserError for a row that was skipped."""
-        places = np.flatnonzero(self.rows == row)
-        if not len(places):
+        """The place of one of `rows`. Raises UserError for a row that was skipped, or that the file has not."""
+        if (place := self.find(row)) is None:
             raise UserError(f"Row {row:,} was skipped when the corpus was read. Choose another.")
-        return int(places[0])
+        return place
 
     def find(self, row: int) -> int | None:
         """The place of a row of the file, None for a skipped one. Raises UserError for a row that the file has not."""

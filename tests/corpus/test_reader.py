@@ -30,6 +30,10 @@ def test_blank_sentences_are_skipped_and_metadata_stays_beside_its_row(write):
     assert corpus.sentences == ["first", "third"]
     assert corpus.metadata["n"].tolist() == ["1", "3"] and corpus.rows.tolist() == [1, 3]
     assert skipped_summary(corpus.skipped) == ["1 row skipped, blank sentence: row 2"]
+    assert corpus.index_of(3) == 1
+    for row, message in ((2, "Row 2 was skipped"), (4, "There is no row 4: the rows of 'a.csv' are 1 to 3")):
+        with pytest.raises(UserError, match=message):
+            corpus.index_of(row)
 
 
 def test_several_columns_are_joined(write):

@@ -48,6 +48,18 @@ def test_values_lassos_and_neighbours_are_selections_too():
     near = selection.near_row(corpus_map, 3)
     assert near.rows[0] == 3 and near.scores[0] == 1.0 and near.title(corpus_map).startswith("Row 4 and its nearest rows")
     assert set(near.rows[1:4].tolist()) == {0, 1, 2}
+    assert len(set(near.rows.tolist())) == 11 and (np.diff(near.scores) <= 1e-6).all()
+
+
+def test_what_the_page_sends_is_checked():
+    corpus_map = small_map()
+    assert selection.known_rows(corpus_map, [3, -1, 14, "4", 5, 5, True, None]).tolist() == [3, 5]
+    with pytest.raises(UserError, match="list of rows"):
+        selection.known_rows(corpus_map, {"rows": 1})
+    with pytest.raises(UserError, match="There is no cluster"):
+        selection.of_group(corpus_map, CLUSTERS, "0; drop")
+    with pytest.raises(UserError, match="no query on the map"):
+        selection.near_query(corpus_map)
 
 
 def test_a_given_name_replaces_the_made_one_and_an_empty_one_brings_it_back():

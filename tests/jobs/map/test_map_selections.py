@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from sbert_app.corpus_map import selection
-from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN
+from sbert_app.corpus_map.colouring import CLUSTERS
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap, Projection
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import open_example
-from sbert_app.jobs.map.job import ClusterOptions, regroup, rename
+from sbert_app.jobs.map.job import ClusterOptions, place_query, regroup, rename
 from sbert_app.jobs.map.kept import current_map, current_selection, search_inside
 from sbert_app.jobs.search.job import SearchOptions, Within, more_like, search
 from sbert_app.mapping.clusters import DENSITY, K_MEANS, Clustering
@@ -43,7 +43,6 @@ def test_a_name_is_trimmed_and_kept_with_the_map(shared_bench, session):
         (0, "two\nlines", "on one line"),
         (0, None, "name must be text"),
         (0, ["Refunds"], "name must be text"),
-        (0, "outlier", "belongs to another group"),
         (3, "Refunds", "There is no cluster 3"),
         (-1, "Refunds", "There is no cluster -1"),
         (True, "Refunds", "There is no cluster True"),
@@ -55,6 +54,11 @@ def test_what_no_name_can_be_is_refused_and_changes_nothing(shared_bench, sessio
     with pytest.raises(UserError, match=message):
         rename(shared_bench, session, cluster, name)
     assert current_map(session) is before
+
+
+def test_a_blank_query_is_refused(shared_bench, session):
+    with pytest.raises(UserError, match="query is blank"):
+        place_query(shared_bench, session, "  ")
 
 
 def test_names_end_with_their_clusters(shared_bench, session):
@@ -84,8 +88,6 @@ def test_the_selection_is_kept_until_another_and_not_beyond_its_clusters(shared_
     assert current_selection(session) is selected and selected.rows.tolist() == [4, 5, 6, 7]
     assert selected.title(rename(shared_bench, session, 1, "Broken")) == "4 sentences in “Broken”"
     assert current_selection(session) is selected  # a name changes no cluster
-    assert selection.matching(corpus_map, {"team": ["Shipping"]}).rows.tolist() == [4, 6]
-    assert len(selection.of_group(corpus_map, f"{COLUMN}team", 0).rows) == 6
     regroup(shared_bench, session, ClusterOptions.read("k-means", 2))
     assert current_selection(session) is None
 
