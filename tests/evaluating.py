@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sbert_app.grid.data_set import DataSet
+from sbert_app.grid.reading import own_data_sets
 from sbert_app.jobs.declaring.job import Call, Outcome, outcome_of
 from sbert_app.jobs.evaluate.job import EVALUATE, EvaluateOptions
 from sbert_app.labelled.examples import Examples
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.settings import Limits
 from sbert_app.tables import Table
 
 COLUMNS = {"triplets": ("anchor", "positive", "negative")}
@@ -23,6 +26,11 @@ def table_of(examples: Examples) -> Table:
     elif examples.kind == "scored":
         columns["score"] = [f"{target:.9f}" for target in examples.targets]
     return Table("examples.csv", pd.DataFrame(columns), np.arange(1, len(examples) + 1))
+
+
+def own(name: str) -> DataSet:
+    """One of the data sets that come with the app."""
+    return next(data for data in own_data_sets(Limits()) if data.name == name)
 
 
 def evaluate(bench: Workbench, data: Examples | Table, systems: list[str], **options: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.evaluation import metrics
-from sbert_app.evaluation.metrics import MetricEstimate, best_cut, estimate, resamples_for
+from sbert_app.evaluation.metrics import MetricEstimate, best_cut, interval, resampled, resamples_for
 from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.vectors import Array, Vectors
 
@@ -94,9 +94,10 @@ class LabelAgreement:
 
 def label_agreement(kind: str, predicted: Array, gold: Array) -> LabelAgreement:
     """Compare n scores with n gold values of two or more different ones. kind: "scored" (grades) or "labelled" (gold: 0 or 1)."""
-    measures, metric = measure(kind, predicted, gold), next(iter(METRICS[kind].values()))
+    measures, (name, metric) = measure(kind, predicted, gold), next(iter(METRICS[kind].items()))
+    estimate = interval(measures[name], resampled(metric, predicted, gold, np.arange(len(gold))))
     threshold = best_threshold(predicted, gold) if kind == "labelled" else None
-    return LabelAgreement(len(gold), measures, estimate(metric, predicted, gold), resamples_for(len(gold)), threshold)
+    return LabelAgreement(len(gold), measures, estimate, resamples_for(len(gold)), threshold)
 
 
 def best_threshold(predicted: Array, gold: Array) -> Threshold:

@@ -155,12 +155,6 @@ def resamples_for(count: int) -> int:
     return max(LEAST_RESAMPLES, min(RESAMPLES, MOST_CELLS // count))
 
 
-def estimate(metric: Metric, predicted: Array, gold: Array, seed: int = 0) -> MetricEstimate:
-    """The metric of n rows and its interval. predicted, gold: (n,). -1, from -1 to 1, if the metric is undefined."""
-    samples = resampled(metric, predicted, gold, np.arange(len(gold)), seed)
-    return interval(float(metric(predicted, gold, np.ones((1, len(gold))))[0]), samples)
-
-
 def resampled(metric: Metric, predicted: Array, gold: Array, groups: NDArray[np.int64], seed: int = 0) -> Array:
     """The metric of each resample, (R,): whole groups of rows are drawn with replacement. The same draws for equal groups and seed.
 

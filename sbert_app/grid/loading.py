@@ -86,7 +86,7 @@ def pooled_by(encoder: "Encoder", pooling: str) -> "Encoder":
 def of_encoder(bench: Workbench, encoder: "Encoder", name: str = systems.SBERT, tick: Tick = lambda: None) -> System:
     """An encoder as a system; the device is released between batches."""
     embed = embedding(bench, encoder, tick)
-    system = _embedding(name, encoder.name, encoder.fingerprint, embed, tick)
+    system = _of_vectors(name, encoder.name, encoder.fingerprint, embed, tick)
     ranker = partial(_by_cosine, encoder=encoder, embed=embed, tick=tick)
     return replace(system, ranker=ranker, trained_on=trained_on(encoder.folder))
 
@@ -100,7 +100,7 @@ def of_cross_encoder(bench: Workbench, cross: "PairScorer", name: str = systems.
     return System(name, cross.name, cross.fingerprint, score, ranker=rank, trained_on=known)
 
 
-def _embedding(name: str, model: str, identity: str, embed: Embed, tick: Tick) -> System:
+def _of_vectors(name: str, model: str, identity: str, embed: Embed, tick: Tick) -> System:
     def score(examples: Examples) -> Array:
         return predict(examples.kind, [embed(column) for column in examples.sentences])
 
@@ -118,12 +118,9 @@ def _word_vectors(bench: Workbench, choice: Choice, texts: Iterable[Sequence[str
         digest = hashlib.blake2b(known.content, digest_size=8).hexdigest()
     else:
         encoder = bench.registry.encoder(choice.model)
-        vectors, name, digest = (
-            AverageWordVectors(encoder).stream,
-            f"input vectors of {choice.model}",
-            f"{encoder.fingerprint} input",
-        )
-    return _embedding(systems.WORD_VECTORS, name, digest, lambda column: joined(len(column), ticking(vectors(column), tick)), tick)
+        vectors, name = AverageWordVectors(encoder).stream, f"input vectors of {choice.model}"
+        digest = f"{encoder.fingerprint} input"
+    return _of_vectors(systems.WORD_VECTORS, name, digest, lambda column: joined(len(column), ticking(vectors(column), tick)), tick)
 
 
 def _apart(examples: Examples, scores: Sequence[Array]) -> Array:

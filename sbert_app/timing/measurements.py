@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sbert_app.corpus.index import VectorIndex
+from sbert_app.models.words.vectors import AverageWordVectors
 from sbert_app.timing.throughput import Device, Lane, Throughput, finish
 from sbert_app.vectors import Rows, Vectors, unit_rows
 
@@ -27,6 +28,7 @@ FIRST_SIZES = (10, 30)
 SBERT_PASSES = 3
 PLAIN_BATCH = 32  # sentences, a usual batch size
 TURNS, TURN_SECONDS = 5, 0.5
+Batches = Iterator[tuple[Rows, Vectors]]  # row numbers and vectors of each
 WORDS, PLAIN, SMART = "Average word vectors", "SBERT", "SBERT, smart batching"
 
 
@@ -124,16 +126,16 @@ class SystemSpeed:
 
 def measure_systems(encoder: "Encoder", sentences: Sequence[str], device: Device) -> Iterator[list[SystemSpeed]]:
     """Measure the systems in turns on the same sentences; yields the rows so far after each round."""
-    from sbert_app.models.words.vectors import AverageWordVectors
-
-    words = AverageWordVectors(encoder)
-    streams: dict[str, Callable[[], Iterator[tuple[Rows, Vectors]]]] = {
-        WORDS: lambda: words.stream(sentences),
-        PLAIN: lambda: plain_stream(encoder, sentences, PLAIN_BATCH),
-        SMART: lambda: encoder.stream(sentences),
+    streams: dict[str, Callable[[Sequence[str]], Batches]] = {
+        WORDS: AverageWordVectors(encoder).stream,
+        PLAIN: partial(plain_stream, encoder, batch_size=PLAIN_BATCH),
+        SMART: encoder.stream,
     }
-    counts = {system: lambda stream=stream: (len(rows) for rows, _ in stream()) for system, stream in streams.items()}
-    lanes = {system: Lane(len(sentences), begin, device, encoder.engine.settle) for system, begin in counts.items()}
+
+    def a_pass(stream: Callable[[Sequence[str]], Batches]) -> Callable[[], Iterator[int]]:
+        return lambda: (len(rows) for rows, _ in stream(sentences))
+
+    lanes = {name: Lane(len(sentences), a_pass(stream), device, encoder.engine.settle) for name, stream in streams.items()}
     for lane in lanes.values():
         lane.advance()  # warm-up
         lane.reset()
@@ -147,7 +149,7 @@ def measure_systems(encoder: "Encoder", sentences: Sequence[str], device: Device
         yield rows
 
 
-def plain_stream(encoder: "Encoder", sentences: Sequence[str], batch_size: int) -> Iterator[tuple[Any, Vectors]]:
+def plain_stream(encoder: "Encoder", sentences: Sequence[str], batch_size: int) -> Batches:
     """Embed without smart batching: batches of a fixed size in the given order, padded to their longest sentence."""
     batches = (np.arange(start, min(start + batch_size, len(sentences))) for start in range(0, len(sentences), batch_size))
     return encoder.stream_batches(batches, lambda rows: encoder.pad(encoder.tokenize([sentences[i] for i in rows])))

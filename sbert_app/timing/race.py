@@ -17,7 +17,7 @@ from sbert_app.timing.throughput import Device, Lane, Throughput, Turn, pairs_of
 from sbert_app.vectors import Rows, Vectors, unit_rows
 
 if TYPE_CHECKING:
-    from sbert_app.models.cross_encoder import CrossEncoder, Pair
+    from sbert_app.models.cross_encoder import CrossEncoder
     from sbert_app.models.encoder import Encoder
 
 TURN_SECONDS = 0.5
@@ -131,14 +131,11 @@ class Race:
     def _turn(self, lane: Lane) -> Iterator[RaceState]:
         for _ in lane.turn(TURN_SECONDS):
             if self.sbert.passes and self.closest is None:
-                self._find_closest()
+                with self.device():
+                    start = time.perf_counter()
+                    self.closest = closest_pair(unit_rows(self.embeddings))
+                    self._closest_seconds = time.perf_counter() - start
             yield self.state
-
-    def _find_closest(self) -> None:
-        with self.device():
-            start = time.perf_counter()
-            self.closest = closest_pair(unit_rows(self.embeddings))
-            self._closest_seconds = time.perf_counter() - start
 
     def _encode(self) -> Iterator[int]:
         for rows, vectors in self.encoder.stream(self.sentences):
@@ -147,13 +144,9 @@ class Race:
 
     def _score(self) -> Iterator[int]:
         for start in range(0, len(self._pairs), CHUNK):
-            pairs = [self._pair(i) for i in range(start, min(start + CHUNK, len(self._pairs)))]
-            for rows, _ in self.cross_encoder.stream(pairs):
+            chunk = self._pairs[start : start + CHUNK].tolist()
+            for rows, _ in self.cross_encoder.stream([(self.sentences[row1], self.sentences[row2]) for row1, row2 in chunk]):
                 yield len(rows)
-
-    def _pair(self, i: int) -> "Pair":
-        row1, row2 = self._pairs[i].tolist()
-        return self.sentences[row1], self.sentences[row2]
 
 
 def sample_pairs(sentences: int, most: int, seed: int = 0) -> Rows:

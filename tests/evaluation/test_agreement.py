@@ -8,7 +8,7 @@ from scipy.stats import bootstrap, pearsonr, spearmanr
 from sklearn.metrics import average_precision_score
 
 from sbert_app.evaluation import metrics as estimating
-from sbert_app.evaluation.agreement import best_threshold, disagreements, label_agreement, shortest_between, spearman
+from sbert_app.evaluation.agreement import agreement, best_threshold, disagreements, label_agreement, shortest_between, spearman
 from sbert_app.evaluation.metrics import pearson
 
 
@@ -21,14 +21,24 @@ def graded():
 
 def test_grades_are_measured_as_scipy_does(graded):
     predicted, gold = graded
-    agreement = label_agreement("scored", predicted, gold)
-    assert agreement.estimate.value == pytest.approx(spearmanr(predicted, gold).statistic, abs=1e-9)
+    found = label_agreement("scored", predicted, gold)
+    assert found.estimate.value == pytest.approx(spearmanr(predicted, gold).statistic, abs=1e-9)
     oracle = bootstrap(
         (predicted, gold), lambda x, y: spearmanr(x, y).statistic, paired=True, vectorized=False, n_resamples=2_000,
         method="percentile", rng=np.random.default_rng(1),
     ).confidence_interval  # fmt: skip
-    assert (agreement.estimate.low, agreement.estimate.high) == pytest.approx(oracle, abs=0.02)
-    assert agreement.threshold is None and agreement.pairs == 80
+    assert (found.estimate.low, found.estimate.high) == pytest.approx(oracle, abs=0.02)
+    assert found.threshold is None and found.pairs == 80
+
+
+def test_agreement_of_known_lists():
+    scores = np.linspace(0, 1, 40, dtype=np.float32)
+    same = agreement(scores, scores * 2)
+    assert (same.same_first, same.shared, same.top) == (True, 10, 10) and same.spearman == pytest.approx(1)
+    turned = agreement(scores, -scores)
+    assert (turned.same_first, turned.shared) == (False, 0) and turned.spearman == pytest.approx(-1)
+    with pytest.raises(ValueError, match="same length"):
+        agreement(scores, scores[:3])
 
 
 def test_an_interval_in_blocks_is_one_of_as_many_resamples(graded, monkeypatch):
@@ -43,11 +53,11 @@ def test_two_values_are_measured_as_scikit_learn_does_and_the_threshold_does_wha
     gold, predicted = (np.array(column, dtype=float) for column in zip(*points, strict=True))
     if np.ptp(gold) == 0:
         return
-    agreement = label_agreement("labelled", predicted, gold)
-    assert agreement.estimate.value == pytest.approx(average_precision_score(gold, predicted), abs=1e-9)
-    threshold = agreement.threshold
+    found = label_agreement("labelled", predicted, gold)
+    assert found.estimate.value == pytest.approx(average_precision_score(gold, predicted), abs=1e-9)
+    threshold = found.threshold
     everything = [np.mean((predicted >= cut) == gold) for cut in (*predicted, np.inf)]
-    assert threshold.accuracy == pytest.approx(max(everything)) == agreement.measures["accuracy"]
+    assert threshold.accuracy == pytest.approx(max(everything)) == found.measures["accuracy"]
     if threshold.value is not None:
         assert np.mean((predicted >= threshold.value) == gold) == pytest.approx(threshold.accuracy)
     assert threshold.majority == max(gold.mean(), 1 - gold.mean())

@@ -11,11 +11,12 @@ from sbert_app.evaluation.metrics import pearson, resampled, share_positive
 from sbert_app.grid.cell import CellStore, measure_cell, mistakes
 from sbert_app.grid.data_set import PairSet
 from sbert_app.grid.loading import load_system
-from sbert_app.grid.reading import own_data_sets, read_data_set
+from sbert_app.grid.reading import read_data_set
 from sbert_app.grid.result import Grid, difference
 from sbert_app.grid.systems import OVERLAP, SBERT, TF_IDF, Choice, System
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
+from tests.evaluating import own
 
 NOISE = np.random.default_rng(0)
 
@@ -67,8 +68,7 @@ def test_whole_groups_are_drawn():
 
 
 def test_classes_are_learnt_from_embeddings_only(shared_bench):
-    tickets = next(data for data in own_data_sets(Limits()) if data.name == "Tickets by team")
-    sbert = load_system(shared_bench, SBERT, Choice())
+    tickets, sbert = own("Tickets by team"), load_system(shared_bench, SBERT, Choice())
     cell = measure_cell(sbert, tickets)
     right = cell.predicted == tickets.data.targets
     assert 0.65 < cell.value < 0.85 and cell.value == pytest.approx(right.mean(), abs=0.005) and cell.low < cell.value < cell.high

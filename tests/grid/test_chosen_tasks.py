@@ -11,17 +11,17 @@ from sbert_app.grid.cell import measure_cell, mistakes
 from sbert_app.grid.classes import Classes, clustered
 from sbert_app.grid.data_set import CLASSES, CLUSTERS
 from sbert_app.grid.loading import load_system
-from sbert_app.grid.reading import MOST_TRIPLETS, as_triplets, by_tasks, own_data_sets
+from sbert_app.grid.reading import MOST_TRIPLETS, as_triplets, by_tasks
 from sbert_app.grid.systems import OVERLAP, WORD_VECTORS, Choice
 from sbert_app.labelled.labelled_sentences import LabelledSentences
-from sbert_app.settings import Limits
+from tests.evaluating import own
 
 GENERATOR = np.random.default_rng(0)
 
 
 @pytest.fixture(scope="module")
 def notes():
-    return next(data for data in own_data_sets(Limits()) if data.name == "Notes by topic")
+    return own("Notes by topic")
 
 
 def made(targets, test=None) -> Classes:

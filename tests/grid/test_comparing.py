@@ -1,4 +1,4 @@
-"""What may be compared over a grid: speeds on the same examples in one unit, means of one measure, and what a set is made for."""
+"""What may be compared over a grid: speeds in one unit, means of one measure, quality by speed in a chart whose names lie apart."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from sbert_app.grid.export import as_latex, as_markdown
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.reading import own_data_sets
 from sbert_app.grid.result import Grid
-from sbert_app.grid.systems import BM25, CROSS, OVERLAP, SBERT, Choice
+from sbert_app.grid.systems import BM25, CROSS, OVERLAP, SBERT, SYSTEMS, Choice
 from sbert_app.settings import Limits
 from sbert_app.ui.evaluation import grid_view
 from sbert_app.ui.evaluation.below_view import chart
@@ -50,11 +50,8 @@ def test_all_against_all_is_each_sentence_once_or_every_pair(grid):
 
 
 def test_triplets_are_two_pairs_for_a_cross_encoder_and_three_sentences_apart(cell):
-    both = {
-        (SBERT, 0): replace(cell, apart=True, sentences=300, seconds=1.0),
-        (CROSS, 0): replace(cell, sentences=300, seconds=1.0),
-    }
-    grid = Grid((SBERT, CROSS), (MESSAGES,), both)
+    timed = replace(cell, sentences=300, seconds=1.0)
+    grid = Grid((SBERT, CROSS), (MESSAGES,), {(SBERT, 0): replace(timed, apart=True), (CROSS, 0): timed})
     assert grid.unit == "triplets" and grid.speed(CROSS) == 100
     assert grid.all_pairs_seconds(SBERT) == pytest.approx(10_000 / 300)
     assert grid.all_pairs_seconds(CROSS) == pytest.approx(49_995_000 / 200)
@@ -67,12 +64,9 @@ def test_a_system_that_was_not_timed_on_the_common_sets_has_no_speed(grid):
 
 def test_a_mean_is_of_one_measure_only(cell):
     """Three figures of one system: Spearman, accuracy, Spearman."""
-    values = dict(zip((0, 1, 2), (0.8, 0.6, 0.4), strict=True))
-    grid = Grid((SBERT,), (EVERYDAY, TICKETS, REQUESTS), {(SBERT, n): replace(cell, value=value) for n, value in values.items()})
-    assert grid.means() == {SBERT: pytest.approx(0.6)} and [grid.data_sets[n].name for n in grid.like] == [
-        EVERYDAY.name,
-        REQUESTS.name,
-    ]
+    cells = {(SBERT, n): replace(cell, value=value) for n, value in enumerate((0.8, 0.6, 0.4))}
+    grid = Grid((SBERT,), (EVERYDAY, TICKETS, REQUESTS), cells)
+    assert grid.means() == {SBERT: pytest.approx(0.6)} and grid.like == [0, 2]
     page = grid_view.grid(grid, Choice())
     assert "Mean<small>Spearman, 2 of 3 sets</small>" in page and "60.0" in page
     assert "mean of 2" in as_markdown(grid).splitlines()[0] and "mean of 2" in as_latex(grid)
@@ -91,3 +85,30 @@ def test_a_set_that_is_made_for_fine_tune_says_so(cell):
     assert page.count("made for Fine-tune") == 1
     assert words.count("Hard requests asks for another notion of likeness") == 1 and "Everyday pairs asks" not in words
     assert all(data.purpose for data in (REQUESTS, MESSAGES, INSTRUCTIONS))
+
+
+def drawn(cell, points):
+    """The points of a chart of systems with these values and seconds."""
+    names = list(SYSTEMS)[: len(points)]
+    cells = [replace(cell, value=value, sentences=1_000, seconds=seconds) for value, seconds in points]
+    return chart(Grid(tuple(names), (EVERYDAY,), {(name, 0): each for name, each in zip(names, cells, strict=True)})).data[1]
+
+
+def test_names_of_near_points_lie_apart(cell):
+    near = drawn(cell, [(0.80, 1.0), (0.802, 1.01), (0.798, 1.02), (0.2, 0.01)])
+    assert len(set(near.textposition)) == 4 and len(near.x) == 4
+
+
+def test_names_of_far_points_lie_above_to_the_right_but_not_over_the_edge(cell):
+    far = drawn(cell, [(0.9, 1.0), (0.5, 0.01), (0.1, 0.0001)])
+    assert list(far.textposition) == ["top right", "top right", "bottom left"]
+
+
+def test_the_line_joins_the_systems_that_no_other_beats(cell):
+    cells = {
+        (SBERT, 0): replace(cell, value=0.9, sentences=100, seconds=1.0),
+        (OVERLAP, 0): replace(cell, value=0.5, sentences=900, seconds=1.0),
+        ("tf-idf", 0): replace(cell, value=0.4, sentences=500, seconds=1.0),
+    }
+    figure = chart(Grid((SBERT, OVERLAP, "tf-idf"), (EVERYDAY,), cells))
+    assert list(figure.data[0].y) == [90.0, 50.0] and len(figure.data[1].x) == 3

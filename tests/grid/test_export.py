@@ -10,13 +10,12 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import measure_cell
-from sbert_app.grid.data_set import CLASSES, PairSet
+from sbert_app.grid.data_set import PairSet
 from sbert_app.grid.export import as_csv, as_files, as_latex, as_markdown, as_zip, check_known, write_files
 from sbert_app.grid.loading import load_system
-from sbert_app.grid.reading import own_data_sets
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, TF_IDF, Choice
-from sbert_app.settings import Limits
+from tests.evaluating import own
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +59,7 @@ def test_the_zip_for_mteb_holds_the_files_and_depends_on_them_only(grid, tmp_pat
     assert write_files(grid, tmp_path / "new") == 2
     assert {path.relative_to(tmp_path / "new").as_posix() for path in (tmp_path / "new").rglob("*.json")} == set(files)
     assert write_files(replace(grid, cells={}), tmp_path) == 0
-    classes = next(data for data in own_data_sets(Limits()) if data.task == CLASSES)
+    classes = own("Tickets by team")
     check_known(replace(grid, data_sets=(classes, *grid.data_sets)))
     with pytest.raises(UserError, match="mteb has no such figures"):
         check_known(replace(grid, data_sets=(classes,)))

@@ -11,11 +11,11 @@ from sbert_app.grid.data_set import DataSet, PairSet
 from sbert_app.grid.export import write_files
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.ranking import Retrieval
-from sbert_app.grid.reading import own_data_sets
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, SBERT, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.labelled.queries import Queries
-from sbert_app.settings import ASSETS, Limits
+from sbert_app.settings import ASSETS
+from tests.evaluating import own
 
 pytest.importorskip("mteb", reason="mteb is not installed: it is in requirements-dev.txt")
 from tests.grid import mteb_tasks
@@ -27,10 +27,6 @@ MEASURES = {  # of a task: ours, mteb's
     "labelled": {"average_precision": "cosine_ap"},  # mteb's best threshold is never one that calls all pairs alike, or none
     "retrieval": {name: name for name in ("ndcg_at_10", "mrr_at_10", "recall_at_100")},
 }
-
-
-def own(name: str) -> DataSet:
-    return next(data for data in own_data_sets(Limits()) if data.name == name)
 
 
 def notes() -> DataSet:

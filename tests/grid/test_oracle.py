@@ -5,8 +5,7 @@ import pytest
 
 from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.loading import of_encoder
-from sbert_app.grid.reading import own_data_sets
-from sbert_app.settings import Limits
+from tests.evaluating import own
 
 
 @pytest.fixture(scope="module")
@@ -19,10 +18,6 @@ def oracle(model_folder):
 @pytest.fixture(scope="module")
 def sbert(shared_bench):
     return of_encoder(shared_bench, shared_bench.registry.trainable())  # in fp32, as the oracle, also where the processor has bf16
-
-
-def own(name: str):
-    return next(data for data in own_data_sets(Limits()) if data.name == name)
 
 
 def test_scored_pairs(oracle, sbert):

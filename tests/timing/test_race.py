@@ -7,7 +7,6 @@ from threading import Lock
 import numpy as np
 import pytest
 
-from sbert_app.evaluation.agreement import agreement
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.words.vectors import AverageWordVectors
 from sbert_app.timing import measurements, race, throughput
@@ -137,16 +136,6 @@ def test_small_runs_score_every_pair_as_the_models_do(models, sentences):
 @pytest.mark.parametrize(("sentences", "rate", "expected"), [(1_000, 500, [10, 30, 63]), (1_000, 1, [10, 30]), (25, 500, [10, 25])])
 def test_the_sizes_fit_the_time(sentences, rate, expected):
     assert measurements.sizes(sentences, rate, 4) == expected
-
-
-def test_agreement_of_known_lists():
-    scores = np.linspace(0, 1, 40, dtype=np.float32)
-    same = agreement(scores, scores * 2)
-    assert (same.same_first, same.shared, same.top) == (True, 10, 10) and same.spearman == pytest.approx(1)
-    turned = agreement(scores, -scores)
-    assert (turned.same_first, turned.shared) == (False, 0) and turned.spearman == pytest.approx(-1)
-    with pytest.raises(ValueError, match="same length"):
-        agreement(scores, scores[:3])
 
 
 def test_searches_are_timed_in_both_indexes(models, sentences, monkeypatch):

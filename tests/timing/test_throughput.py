@@ -1,9 +1,12 @@
-"""Rates, bands, disturbance, extrapolation and durations: arithmetic on numbers that are known."""
+"""Rates, bands, disturbance, extrapolation, also of the paper's times, and durations: arithmetic on numbers that are known."""
 
 import pytest
 
+from sbert_app.timing.report import Published
 from sbert_app.timing.throughput import MOST_SPREAD, Extrapolation, Throughput, Turn, pairs_of, power_law
 from sbert_app.wording import spoken
+
+YEAR = 365.25 * 86_400  # seconds
 
 
 def rates(*values):
@@ -55,6 +58,18 @@ def test_estimates_add_up_and_an_unknown_band_stays_unknown():
     assert (Extrapolation(1, 0.5, 2) + Extrapolation(10)).low is None
 
 
+def test_ten_thousand_sentences_take_what_the_paper_says():
+    times = Published()
+    assert times.cross_seconds(10_000).seconds == pytest.approx(65 * 3600)
+    assert times.sbert_seconds(10_000).seconds == pytest.approx(5.01)
+
+
+def test_the_cross_encoder_grows_with_the_pairs_and_sbert_with_the_sentences():
+    times = Published()
+    assert times.cross_seconds(20_000).seconds == pytest.approx(4 * 65 * 3600, rel=1e-3)
+    assert times.sbert_seconds(20_000).seconds == pytest.approx(10.04, rel=1e-3)
+
+
 @pytest.mark.parametrize(("slope", "expected"), [(1, 1.0), (0.5, 0.5), (2, 1.0), (-1, 0.0)])
 def test_the_power_law_goes_on_with_the_measured_slope_within_reason(slope, expected):
     sizes = [1_000, 10_000, 30_000]
@@ -76,23 +91,12 @@ def test_the_power_law_with_one_point_stays_where_it_is():
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        (0.000043, "0.043 milliseconds"),
-        (0.0064, "6.4 milliseconds"),
-        (0.64, "640 milliseconds"),
-        (0.0996, "100 milliseconds"),
-        (0.9996, "1.0 seconds"),
-        (7.24, "7.2 seconds"),
-        (59.4, "59 seconds"),
-        (59.7, "60 seconds"),
-        (61, "1 minute 1 second"),
-        (3600, "1 hour"),
-        (81_660, "22 hours 41 minutes"),
-        (273_600, "3 days 4 hours"),
-        (1.5 * 365.25 * 86_400, "1 year 183 days"),
-        (26.4 * 365.25 * 86_400, "26 years"),
-        (95_123 * 365.25 * 86_400, "95,000 years"),
+        (0.000043, "0.043 milliseconds"), (0.0064, "6.4 milliseconds"), (0.64, "640 milliseconds"), (0.0996, "100 milliseconds"),
+        (0.9996, "1.0 seconds"), (7.24, "7.2 seconds"), (59.4, "59 seconds"), (59.7, "60 seconds"), (61, "1 minute 1 second"),
+        (3600, "1 hour"), (81_660, "22 hours 41 minutes"), (273_600, "3 days 4 hours"), (1.5 * YEAR, "1 year 183 days"),
+        (26.4 * YEAR, "26 years"), (95_123 * YEAR, "95,000 years"),
     ],
-)
+)  # fmt: skip
 def test_durations_in_words(seconds, words):
     assert spoken(seconds) == words
 

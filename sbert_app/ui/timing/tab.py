@@ -66,7 +66,7 @@ class _TimingTab:
         self.sentences = gr.Slider(
             2, 6, AT_FIRST, step=0.05, label="Number of sentences", elem_id="race-n", elem_classes="log-slider"
         )
-        gr.HTML(view.ticks(), elem_id="race-ticks", js_on_load=None)
+        gr.HTML(view.TICKS, elem_id="race-ticks", js_on_load=None)
 
     def _draw_race(self) -> None:
         gr.HTML(NOW, js_on_load=None)

@@ -24,6 +24,10 @@ STSB_FIGURES = {
     "all-MiniLM-L6-v2, fine-tuned on STSb": 85.8,
     "cross-MiniLM-L6-stsb (cross-encoder)": 86.7,
 }
+_TICK = Markup('<span style="--p:{}">{:,}</span>')
+TICKS = Markup('<div class="ticks" aria-hidden="true">{}</div>').format(  # under the slider, logarithmic from 100 to 1,000,000
+    Markup().join(_TICK.format((exponent - 2) / 4, 10**exponent) for exponent in range(2, 7))
+)
 
 
 def in_words(result: TimingResult, sentences: int, with_method: bool = True) -> Markup:
@@ -61,14 +65,6 @@ def _times(times: TimingResult | Published, sentences: int, where: str, before: 
         '<div class="sides">{}<p class="against">against</p>{}</div>'
         '<p class="times">The cross-encoder takes about <b>{} times</b> as long.</p>{}</div>'
     ).format(where, before, sentences, pairs_of(sentences), *sides, about, after)
-
-
-def ticks() -> Markup:
-    """The numbers under the slider, which is logarithmic from 100 to 1,000,000."""
-    tick = Markup('<span style="--p:{}">{:,}</span>')
-    return Markup('<div class="ticks" aria-hidden="true">{}</div>').format(
-        Markup().join(tick.format((exponent - 2) / 4, 10**exponent) for exponent in range(2, 7))
-    )
 
 
 def _side(kind: str, name: str, estimate: Extrapolation) -> Markup:
