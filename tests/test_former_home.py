@@ -16,7 +16,7 @@ from sbert_app.collections import open_collection
 from sbert_app.corpus.cache import EmbeddingCache
 from sbert_app.jobs.corpus.opening import open_saved
 from sbert_app.jobs.fine_tune import running
-from sbert_app.runs.run import INTERRUPTED
+from sbert_app.runs.records import INTERRUPTED
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from tests.attacks.small_home import BASE, SENTENCES, settings
 from tests.searching import search
