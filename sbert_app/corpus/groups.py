@@ -5,7 +5,6 @@ threshold to it is a candidate; the largest (on a tie, of the earlier row) becom
 no group, without the rows that are in one. So every member is close to the centre, and no chain of small steps joins distant rows.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -63,24 +62,21 @@ class Neighbourhoods:
         above = 2 * self._pairs.above(threshold)
         degrees = np.bincount(self._ends[:above], minlength=len(self._weights))
         neighbour_rows = np.bincount(self._ends[:above], self._weights[self._others[:above]], len(self._weights))
-        candidates = self._candidates(self._weights + neighbour_rows.astype(np.int64), degrees)
-        groups = sorted(candidates, key=lambda group: -group[2])
-        nodes = np.concatenate([np.empty(0, np.int64), *(group[0] for group in groups)])
-        scores = np.concatenate([np.empty(0, np.float32), *(group[1] for group in groups)])
-        return Grouping(nodes, scores, np.cumsum([0, *(len(group[0]) for group in groups)]))
-
-    def _candidates(self, sizes: Rows, degrees: Rows) -> Iterator[tuple[Rows, Vectors, int]]:
-        """Yield groups, largest candidate first, without nodes of an earlier one: (nodes, scores, number of rows)."""
+        sizes = self._weights + neighbour_rows.astype(np.int64)
         grouped = np.zeros(len(sizes), dtype=bool)
-        order = np.argsort(-sizes, kind="stable")
-        for centre in order[: np.count_nonzero(sizes > 1)].tolist():
+        groups: list[tuple[int, Rows, Vectors]] = []  # rows, nodes, scores; the largest candidate first
+        for centre in np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes > 1)].tolist():
             if grouped[centre]:
                 continue
             part = slice(self._starts[centre], self._starts[centre] + degrees[centre])
             neighbours = self._neighbours[part]
-            free = ~grouped[neighbours]
+            free = ~grouped[neighbours]  # not in an earlier group
             nodes = np.concatenate([[centre], neighbours[free]])
             rows = int(self._weights[nodes].sum())
             if rows > 1:
                 grouped[nodes] = True
-                yield nodes, np.concatenate([[np.float32(1)], self._scores[part][free]]), rows
+                groups.append((rows, nodes, np.concatenate([[np.float32(1)], self._scores[part][free]])))
+        groups.sort(key=lambda group: -group[0])
+        nodes = np.concatenate([np.empty(0, np.int64), *(nodes for _, nodes, _ in groups)])
+        scores = np.concatenate([np.empty(0, np.float32), *(scores for _, _, scores in groups)])
+        return Grouping(nodes, scores, np.cumsum([0, *(len(nodes) for _, nodes, _ in groups)]))

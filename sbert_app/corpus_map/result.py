@@ -169,14 +169,8 @@ class CorpusMap:
         """The map as plain JSON: counts, clusters with names and keywords, quality, seconds by stage."""
         sentences, sizes = self.projection.indexed.corpus.sentences, self.clustering.sizes.tolist()
         clusters = [
-            {
-                "name": name,
-                "size": sizes[number],
-                "keywords": self.keywords[number],
-                "sentence": sentences[self.central[number]],
-                "silhouette": self.silhouettes.get(number),
-            }
-            for number, name in enumerate(self.names)
+            {"name": name, "size": size, "keywords": words, "sentence": sentences[row], "silhouette": self.silhouettes.get(number)}
+            for number, (name, size, words, row) in enumerate(zip(self.names, sizes, self.keywords, self.central, strict=True))
         ]
         return {
             "points": len(self.projection.points),

@@ -73,7 +73,7 @@ def test_a_filter_is_a_selection_until_something_else_is_selected(tab, session):
     billing = filtered(tab, session, team=["Billing"])
     assert bright(billing, tab) == [0, 1, 2, 3, 7] and "5 sentences with team: Billing" in billing[tab.panel.status]
     assert "Distinctive words" in billing[panel.selection] and "selection.csv" in billing[panel.selection]
-    assert billing[box].label == "Filter: 1"
+    assert billing[box].label == "Filter: 1" and tab.bar.filter.menus not in billing  # the page shows the choice already
     nobody = filtered(tab, session, amount={"from": "500"})
     assert bright(nobody, tab) == [-1]  # all fade
     assert "No sentences with amount from 500" in nobody[tab.panel.status] and "Remove a filter" in nobody[panel.selection]

@@ -183,6 +183,7 @@ class MapPanel:
             listed = {self.groups: lists.colour_list(corpus_map, colour), self.bridge: highlight(None)}
             return {**self.deselected(session), **listed}
         selected = self._listed(session, corpus_map, colour, selection.matching(corpus_map, filters))
+        selected.pop(self._filter.menus)  # the page shows what is chosen in them, and what is open
         return {**selected, **chosen, self._filter.box: gr.Accordion(label=f"{LABEL}: {len(filters)}")}
 
     def _on_renamed(self, session: Session, colour: str, event: gr.EventData) -> Updates:

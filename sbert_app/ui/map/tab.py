@@ -4,6 +4,7 @@ import functools
 import math
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import gradio as gr
 
@@ -23,6 +24,7 @@ from sbert_app.ui.map.panel import MapPanel
 from sbert_app.ui.map.toolbar import Toolbar
 
 REFRESH_SECONDS, REFRESH_POINTS = 0.5, 40_000  # seconds between redraws: at least 0.5, and 1 per 40,000 points
+AGAIN: dict[str, Any] = {"value": "Draw again", "variant": "secondary", "interactive": True}  # the button, which shows the toolbar
 # Whether the visitor asks for less motion: then the points are not shown while they move. And whether the map is on the screen.
 OPENED_TAB = "() => [matchMedia('(prefers-reduced-motion: reduce)').matches, true]"
 OPENED_CORPUS = "() => [matchMedia('(prefers-reduced-motion: reduce)').matches, document.body.dataset.tab === 'map']"
@@ -86,7 +88,7 @@ class MapTab:
             label = view.draw_label(session.get(IndexedCorpus))
             return {**updates, self.plot: None, self.bar.start: gr.Button(label, variant="primary", interactive=True)}
         query = corpus_map.query.query if corpus_map.query else ""
-        shown = {**self._grouped(session, corpus_map), **self._with_map(corpus_map), self.bar.query: query}
+        shown = {**self._grouped(session, corpus_map), self.bar.start: gr.Button(**AGAIN), self.bar.query: query}
         return {**updates, **shown, **self.bar.options.set(*corpus_map.grouping), **self.panel.compare.shown(corpus_map, 0.0)}
 
     def _cleared(self) -> Updates:
@@ -95,11 +97,6 @@ class MapTab:
         empty |= {self.panel.selection: html.empty(view.NOTHING_CHOSEN), self.panel.summary: html.empty(view.NO_MAP)}
         empty |= dict.fromkeys(self.bar.export.links, "")
         return {**empty, **self.panel.compare.hidden()}
-
-    def _with_map(self, corpus_map: CorpusMap) -> Updates:
-        """What a map needs: its filters, and the button that shows the toolbar."""
-        again = gr.Button("Draw again", variant="secondary", interactive=True)
-        return {**self.bar.filter.offered(corpus_map), self.bar.start: again}
 
     def _on_in_view(
         self, session: Session, model: str, still: bool, method: str, count: str, outliers: float, in_view: bool
@@ -123,7 +120,7 @@ class MapTab:
         shown, seconds = 0.0, math.inf if still else REFRESH_SECONDS
         for step in draw(self._bench, session, grouping, model):
             if isinstance(step, CorpusMap):
-                yield {**self.job.idle(), **self._grouped(session, step), **self._with_map(step)}
+                yield {**self.job.idle(), **self._grouped(session, step), self.bar.start: gr.Button(**AGAIN)}
                 return
             if not shown or time.monotonic() - shown > max(seconds, len(step.points) / REFRESH_POINTS):
                 moving = {self.stage: view.stage(step), self.plot: chart.layout_figure(step.points, step.drawn)}
