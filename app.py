@@ -53,7 +53,7 @@ def leave(*_: Any) -> NoReturn:
 def serve(settings: "Settings") -> NoReturn:
     """Open the app and wait for a signal. Raises UserError where its address is taken."""
     from sbert_app.errors import UserError
-    from sbert_app.runtime.workbench import open_workbench, warm_up
+    from sbert_app.runtime.workbench import Workbench, warm_up
     from sbert_app.ui.gradio_changes import bound_heads, log_in_one_line, skip_stubs, use_lean_pages
 
     skip_stubs()
@@ -61,7 +61,7 @@ def serve(settings: "Settings") -> NoReturn:
 
     if settings.mcp and find_spec("mcp") is None:
         raise UserError("MCP needs one more package: pip install 'gradio[mcp]'. Or unset SBERT_STUDIO_MCP.")
-    bench = open_workbench(settings)
+    bench = Workbench(settings)
     bound_heads()
     log_in_one_line()
     page = build_app(bench)

@@ -187,10 +187,10 @@ def shared_bench(tmp_path_factory: pytest.TempPathFactory) -> "Workbench":
 
 
 def _workbench(home: Path) -> "Workbench":
-    from sbert_app.runtime.workbench import open_workbench
+    from sbert_app.runtime.workbench import Workbench
     from sbert_app.settings import Settings
 
-    return open_workbench(Settings(home=home, device="cpu"))
+    return Workbench(Settings(home=home, device="cpu"))
 
 
 class HandClock:

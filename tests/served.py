@@ -2,7 +2,7 @@
 
 import httpx
 
-from sbert_app.runtime.workbench import open_workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 from sbert_app.ui.app import build_app, launch_options
 from tests.browser.chromium import free_port
@@ -14,7 +14,7 @@ class Served:
     """A running app: its workbench, its server, its address and a client."""
 
     def __init__(self, settings: Settings) -> None:
-        self.bench = open_workbench(settings)
+        self.bench = Workbench(settings)
         page = build_app(self.bench)
         options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
         self.app, self.url, _ = page.launch(**options, **launch_options(self.bench))

@@ -17,7 +17,7 @@ from sbert_app.corpus.cache import EmbeddingCache
 from sbert_app.jobs.corpus.opening import open_saved
 from sbert_app.jobs.fine_tune import running
 from sbert_app.runs.records import INTERRUPTED
-from sbert_app.runtime.workbench import Workbench, open_workbench
+from sbert_app.runtime.workbench import Workbench
 from tests.attacks.small_home import BASE, SENTENCES, settings
 from tests.searching import search
 
@@ -36,7 +36,7 @@ class Former:
 def former(tmp_path):
     with zipfile.ZipFile(Path(__file__).with_name("former_home.zip")) as archive:
         archive.extractall(tmp_path)
-    return Former(tmp_path, open_workbench(settings(tmp_path)), json.loads((tmp_path / "expected.json").read_text()))
+    return Former(tmp_path, Workbench(settings(tmp_path)), json.loads((tmp_path / "expected.json").read_text()))
 
 
 def test_a_saved_corpus_has_the_hits_it_had(former):

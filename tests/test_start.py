@@ -11,7 +11,7 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.models.registry import Registry
-from sbert_app.runtime.workbench import open_workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 from sbert_app.ui.app import build_app
 
@@ -24,13 +24,13 @@ SLOW = {
 SERVE = """
 import json, os, resource, sys, time, urllib.request
 from pathlib import Path
-from sbert_app.runtime.workbench import open_workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 from sbert_app.ui.gradio_changes import skip_stubs, use_lean_pages
 skip_stubs()
 from sbert_app.ui.app import build_app, launch_options
 
-bench = open_workbench(Settings(home=Path(sys.argv[1])))
+bench = Workbench(Settings(home=Path(sys.argv[1])))
 page = build_app(bench)
 server, url, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options(bench))
 use_lean_pages(server, page)
@@ -74,19 +74,19 @@ def test_an_idle_app_wakes_seldom(served):
 
 
 def test_the_registry_is_made_once_when_first_asked_for(tmp_path):
-    bench = open_workbench(Settings(home=tmp_path, device="cpu"))
+    bench = Workbench(Settings(home=tmp_path, device="cpu"))
     assert bench.registry is bench.registry
 
 
 def test_a_gpu_that_is_not_there_is_refused_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(UserError, match="torch sees no CUDA device"):
-        open_workbench(Settings(home=tmp_path, device="cuda"))
+        Workbench(Settings(home=tmp_path, device="cuda"))
 
 
 @pytest.mark.parametrize("hosted", [False, True])
 def test_the_picker_lists_all_models_of_a_new_home_before_the_registry_is_there(tmp_path, hosted):
     settings = replace(Settings(home=tmp_path, device="cpu", hosted=hosted), allowed_models=("org/model",))
-    app = build_app(open_workbench(settings))
+    app = build_app(Workbench(settings))
     picker = next(block for block in app.blocks.values() if getattr(block, "elem_id", "") == "model")
     assert [name for name, _ in picker.choices] == list(Registry(settings).encoders(untrained=True))

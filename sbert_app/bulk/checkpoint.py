@@ -96,7 +96,12 @@ class Checkpoint:
         self._path = path
         self.files: tuple[str, ...] = ()  # of a run that was killed, also those that the collection does not name yet
         self._pieces: dict[tuple[int, int], Stored] = {}
-        self._replay()
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+            try:
+                [(action, values)] = unseal(line).items()
+            except ValueError:  # a killed process left the line unfinished: it ends the log
+                break
+            self._apply(action, values)
         if self.files[: len(files)] != tuple(files):  # another collection was here
             self.files, self._pieces = tuple(files), {}
         self.believed = self.rows <= count
@@ -165,15 +170,6 @@ class Checkpoint:
             self.files = tuple(values)
         else:
             self._pieces = {place: replace(piece, finished=True) for place, piece in self._pieces.items()}
-
-    def _replay(self) -> None:
-        """Apply what the log holds. A line that a killed process left unfinished ends it."""
-        for line in self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else ():
-            try:
-                [(action, values)] = unseal(line).items()
-            except ValueError:
-                return
-            self._apply(action, values)
 
     def _rewrite(self) -> None:
         """Write the log again, without what was cut or replaced."""

@@ -22,7 +22,7 @@ from sbert_app.jobs.declaring.option import Argument, arguments, read
 from sbert_app.jobs.map.job import CLUSTER_MAP, MapOptions
 from sbert_app.jobs.open_collection import OPEN_COLLECTION
 from sbert_app.models.defaults import DEFAULT_ENCODER
-from sbert_app.runtime.workbench import Workbench, open_workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import settings_from_environment
 from sbert_app.step import Step
 from sbert_app.storage import writing_to
@@ -75,7 +75,7 @@ def add_command(job: Job, app: typer.Typer) -> None:
     def command(**values: Any) -> None:
         subject = {needed.name: values.pop(needed.name) for needed in SUBJECTS[job.needs]}
         as_json = values.pop("json")
-        bench = open_workbench(settings_from_environment(), converts=False)
+        bench = Workbench(settings_from_environment(), converts=False)
         try:
             checked = read(job.options, values, bench.settings.limits)
             outcome = _run(job, bench, checked, **subject)

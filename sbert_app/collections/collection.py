@@ -178,15 +178,11 @@ def measured_recall(collection: Collection, tables: Iterable[pa.Table]) -> tuple
     rows = collection.fetch(collection.sample(QUERIES).tolist())
     queries, own = unit_rows(embeddings_of(rows)), rows.column(ROW).to_numpy()
     _, returned = collection.search(queries, TOP + 1)
-    cosines = _exact_cosines(collection, queries, returned)
-    return recall(*exact_search(tables, queries, TOP + 1), cosines, returned, own), len(own)
-
-
-def _exact_cosines(collection: Collection, queries: Vectors, returned: Rows) -> Vectors:
-    """The cosines of the returned rows by their embeddings, (q, top): an index may give rounded ones."""
+    # The cosines of the returned rows by their embeddings, (q, TOP + 1): an index may give rounded ones.
     rows = collection.fetch(np.unique(returned[returned >= 0]).tolist())
     known, vectors = rows.column(ROW).to_numpy(), embeddings_of(rows)
     order = np.argsort(known)
     places = order[np.minimum(np.searchsorted(known[order], returned), len(known) - 1)]
     cosines = np.einsum("qd,qtd->qt", queries, vectors[places])
-    return np.asarray(np.where((returned >= 0) & (known[places] == returned), cosines, -np.inf), dtype=np.float32)
+    cosines = np.where((returned >= 0) & (known[places] == returned), cosines, -np.inf).astype(np.float32)
+    return recall(*exact_search(tables, queries, TOP + 1), cosines, returned, own), len(own)

@@ -40,78 +40,42 @@ class Lines:
     timing: Line  # one at a time: two would measure each other
 
 
-@dataclass(frozen=True)
 class Workbench:
-    """Passed to each job, which uses the parts it needs. worker: trains the runs."""
+    """Passed to each job, which uses the parts it needs; none of them is replaced. worker: trains the runs."""
 
-    settings: Settings
-    device: Device
-    embedder: Embedder
-    examples: ExampleCorpora
-    library: Library
-    runs: Runs
-    worker: Worker
-    sessions: Sessions
-    lines: Lines
-    _models: "Models"
+    def __init__(self, settings: Settings, converts: bool = True) -> None:
+        """Build all parts. Loads no model. Raises UserError if the settings ask for a GPU and there is none.
+
+        converts: whether models are converted for a faster engine in the background.
+        """
+        limits, active = settings.limits, ActiveJobs(settings.limits)
+        self.settings, self.device = settings, Device()
+        self.embedder = Embedder(self.device, EmbeddingCache(None if settings.hosted else settings.cache / "embeddings"))
+        self.examples = ExampleCorpora(self.embedder, limits)
+        self.library, self.runs = Library(settings.corpora), Runs(settings.runs)
+        self.worker = Worker(partial(train, lambda: self.registry, self.device.hold))
+        self.sessions = Sessions(limits)
+        self.lines = Lines(active, *(Line(places, active, limits.job_seconds) for places in (EMBEDDING_JOBS, 1, 1)))
+        self._converts, self._making = converts, threading.Lock()
+        self._registry: Registry | None = None
+        if settings.device == "cuda":
+            _ = self.registry  # refuses at once where there is no GPU
 
     @property
     def registry(self) -> "Registry":
         """The models by name. Its first use imports torch, which takes a second or two: the page is served without it."""
-        return self._models.registry()
-
-    def stop_converting(self) -> None:
-        """Stop converting models: no thread computes while Python shuts down."""
-        self._models.close()
-
-
-class Models:
-    """Makes the registry when it is first asked for, once."""
-
-    def __init__(self, settings: Settings, converts: bool) -> None:
-        self._settings, self._converts = settings, converts
-        self._registry: Registry | None = None
-        self._lock = threading.Lock()
-
-    def registry(self) -> "Registry":
-        with self._lock:
+        with self._making:
             if self._registry is None:
                 from sbert_app.models.registry import Registry
 
-                self._registry = Registry(self._settings, self._converts)
+                self._registry = Registry(self.settings, self._converts)
             return self._registry
 
-    def close(self) -> None:
-        """Stop converting models."""
-        with self._lock:
+    def stop_converting(self) -> None:
+        """Stop converting models: no thread computes while Python shuts down."""
+        with self._making:
             if self._registry is not None:
                 self._registry.acceleration.close()
-
-
-def open_workbench(settings: Settings, converts: bool = True) -> Workbench:
-    """Build all parts. Loads no model. Raises UserError if the settings ask for a GPU and there is none.
-
-    converts: whether models are converted for a faster engine in the background.
-    """
-    limits, device, active = settings.limits, Device(), ActiveJobs(settings.limits)
-    embedder = Embedder(device, EmbeddingCache(None if settings.hosted else settings.cache / "embeddings"))
-    models = Models(settings, converts)
-    corpora, maps, timing = (Line(places, active, limits.job_seconds) for places in (EMBEDDING_JOBS, 1, 1))
-    bench = Workbench(
-        settings=settings,
-        device=device,
-        embedder=embedder,
-        examples=ExampleCorpora(embedder, limits),
-        library=Library(settings.corpora),
-        runs=Runs(settings.runs),
-        worker=Worker(partial(train, models.registry, device.hold)),
-        sessions=Sessions(limits),
-        lines=Lines(active, corpora, maps, timing),
-        _models=models,
-    )
-    if settings.device == "cuda":
-        _ = bench.registry  # refuses at once where there is no GPU
-    return bench
 
 
 def warm_up(bench: Workbench, pause: Callable[[], None] = lambda: None) -> None:

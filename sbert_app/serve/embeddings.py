@@ -75,7 +75,6 @@ class DynamicBatcher:
         self._device, self._short = device, short
         self._waiting: deque[WaitingSentences] = deque()
         self._lock = threading.Lock()
-        self._working = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="batcher")
 
     def submit(self, encoder: "Encoder", sentences: Sequence[str]) -> "Future[Vectors]":
@@ -83,24 +82,29 @@ class DynamicBatcher:
         request = WaitingSentences(encoder, sentences)
         with self._lock:
             self._waiting.append(request)
-            if not self._working:
-                self._working = True
-                self._thread.submit(self._work)
+        self._thread.submit(self._work)  # for each request; one that was taken with others leaves nothing to do
         return request.embeddings
 
     def _work(self) -> None:
-        while requests := self._take():
-            self._serve([request for request in requests if request.embeddings.set_running_or_notify_cancel()])
+        self._serve([request for request in self._take() if request.embeddings.set_running_or_notify_cancel()])
 
     def _serve(self, requests: list[WaitingSentences]) -> None:
+        """Encode these together and give each its rows. Equal sentences are computed once."""
+        if not requests:
+            return
+        sentences, encoder = [sentence for request in requests for sentence in request.sentences], requests[0].encoder
+        ends = np.cumsum([len(request.sentences) for request in requests])
         try:
-            self._encode(requests)
+            embeddings = in_order(self._device.stream(encoder, sentences, short=self._short), len(sentences), encoder.dim)
         except Exception as error:
             if len(requests) == 1:
                 requests[0].embeddings.set_exception(error)
             else:  # apart, so that only the request that fails gets the error
                 for request in requests:
                     self._serve([request])
+            return
+        for request, part in zip(requests, np.split(embeddings, ends[:-1]), strict=True):
+            request.embeddings.set_result(part)
 
     def _take(self) -> list[WaitingSentences]:
         """Remove the oldest request from the queue, and others of its model while they fit into one call."""
@@ -112,19 +116,7 @@ class DynamicBatcher:
                     taken.append(request)
                     room -= len(request.sentences)
                     self._waiting.remove(request)
-            self._working = bool(taken)
             return taken
-
-    def _encode(self, requests: list[WaitingSentences]) -> None:
-        """Encode these together and give each its rows. Equal sentences are computed once."""
-        if not requests:
-            return
-        sentences = [sentence for request in requests for sentence in request.sentences]
-        encoder = requests[0].encoder
-        embeddings = in_order(self._device.stream(encoder, sentences, short=self._short), len(sentences), encoder.dim)
-        ends = np.cumsum([len(request.sentences) for request in requests])
-        for request, part in zip(requests, np.split(embeddings, ends[:-1]), strict=True):
-            request.embeddings.set_result(part)
 
 
 class EmbeddingService:

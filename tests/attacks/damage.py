@@ -22,7 +22,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import delete_saved, open_saved
 from sbert_app.jobs.fine_tune import running
 from sbert_app.runs.records import FINISHED
-from sbert_app.runtime.workbench import Workbench, open_workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.runtime.worker import INTERNAL_ERROR
 from tests.attacks.bound import bounded
 from tests.attacks.small_home import BASE, SAVED, SENTENCES, Ids, build, index, plan, settings, training_data
@@ -84,7 +84,7 @@ class Visit:
 
     @classmethod
     def begin(cls, home: Path, ids: Ids) -> "Visit":
-        return cls(ids, open_workbench(settings(home)))
+        return cls(ids, Workbench(settings(home)))
 
     def encode(self, model: str) -> Any:
         return self.bench.device.encode(self.bench.registry.encoder(model), SENTENCES[:3]).tolist()

@@ -19,7 +19,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import delete_saved, open_saved
 from sbert_app.jobs.fine_tune import running
 from sbert_app.runs.records import DAMAGED, FINISHED, INTERRUPTED
-from sbert_app.runtime.workbench import Workbench, open_workbench
+from sbert_app.runtime.workbench import Workbench
 from tests.attacks.bound import bounded
 from tests.attacks.small_home import BASE, PAIRS, SENTENCES, build, checkpoints_at_once, index, plan, settings, training_data
 
@@ -54,7 +54,7 @@ class Reports:
 def child(home: Path, reports: Reports, seed: int) -> None:
     """Use the home until killed."""
     logging.disable(logging.ERROR)
-    bench = open_workbench(settings(home))
+    bench = Workbench(settings(home))
     choice = np.random.default_rng(seed)
     bench.device.encode(bench.registry.encoder(BASE), ["warm"])
     reports.add("ready")
@@ -131,7 +131,7 @@ def kill_once(home: Path, reports: Reports, seed: int) -> list[str]:
 
 def check(home: Path, ledger: Ledger, finish: bool, expected: list[float]) -> tuple[list[str], list[str]]:
     """Open the home anew: (what is lost, what is listed but damaged)."""
-    bench = open_workbench(settings(home))
+    bench = Workbench(settings(home))
     session = bench.sessions.open()
     listed = {entry.id: entry for entry in bench.library.list()}
     infos = {info.id: info for info in running.rows(bench)}
@@ -185,7 +185,7 @@ def main(kills: int = KILLS) -> int:
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
         home, reports = Path(folder) / "home", Reports(Path(folder) / "reports")
         ids = build(home)
-        result = running.state(open_workbench(settings(home)), ids.finished).result
+        result = running.state(Workbench(settings(home)), ids.finished).result
         assert result is not None
         ledger.there["model"].add(ids.finished)
         for seed in bounded(range(kills)):

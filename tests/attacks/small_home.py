@@ -21,7 +21,7 @@ from sbert_app.runs import execution
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import DevScore
 from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench, open_workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 
 BASE, SAVED = "base", "saved"  # the model that everything uses, and one that nothing needs
@@ -92,7 +92,7 @@ def build(home: Path) -> Ids:
     """Two models, a corpus with two cache segments, a finished run, and one that was left after its second checkpoint."""
     for name in (BASE, SAVED):
         tiny_model(home / "models" / name)
-    bench = open_workbench(settings(home))
+    bench = Workbench(settings(home))
     index(bench, SENTENCES[: len(SENTENCES) // 2])
     bench.library.delete(bench.library.list()[0].id)
     index(bench, SENTENCES)

@@ -12,7 +12,7 @@ import numpy as np
 
 from sbert_app.jobs.similarity.pair import compare
 from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import open_workbench, warm_up
+from sbert_app.runtime.workbench import Workbench, warm_up
 from sbert_app.settings import Settings
 from sbert_app.ui.similarity import view
 from tests.browser.chromium import chromium, free_port
@@ -58,7 +58,7 @@ def _wait_for(port: int, begin: float) -> None:
 def similarity_milliseconds() -> dict[str, float]:
     """The whole handler: validate, encode, explain, draw. Median and worst of 50 different pairs, warm."""
     with tempfile.TemporaryDirectory() as home:
-        bench = open_workbench(Settings(home=Path(home)))
+        bench = Workbench(Settings(home=Path(home)))
         warm_up(bench)
         sentences = bench.examples.indexed("support_tickets.csv", bench.registry.encoder()).corpus.sentences
         times = []

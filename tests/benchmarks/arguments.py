@@ -25,7 +25,7 @@ from sbert_app.models.bundled import bundled_cross_encoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import CROSS_ENCODER, bundled_folder
-from sbert_app.runtime.workbench import close, open_workbench
+from sbert_app.runtime.workbench import Workbench, close
 from sbert_app.settings import settings_from_environment
 from sbert_app.training.objectives import build_objective
 from sbert_app.training.options import ObjectiveOptions, TrainingOptions
@@ -109,7 +109,7 @@ def learnt(protocol: str, folds: Folds) -> dict[str, Scores]:
 
 def untrained(examples: Examples) -> dict[str, Scores]:
     """The scores of the systems that are not trained on arguments, (n,)."""
-    bench = open_workbench(settings_from_environment())
+    bench = Workbench(settings_from_environment())
     names = TF_IDF, WORD_VECTORS, SBERT, CROSS
     scores = {name: kept(name, lambda name=name: load_system(bench, name, Choice()).score(examples)) for name in names}
     close(bench)

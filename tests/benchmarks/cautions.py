@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from sbert_app.explain.cautions import cautions, pieces_of
-from sbert_app.runtime.workbench import open_workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 from tests.benchmarks.data import pairs
 
@@ -18,7 +18,7 @@ PART = os.environ.get("CAUTIONS_PART", "stsb/test")
 
 def report() -> dict[str, object]:
     with tempfile.TemporaryDirectory() as home:
-        encoder = open_workbench(Settings(home=Path(home))).registry.encoder()
+        encoder = Workbench(Settings(home=Path(home))).registry.encoder()
     rows = random.Random(0).sample(list(zip(*pairs(PART), strict=True)), PAIRS)
     noticed = []
     for first, second, gold in rows:

@@ -26,7 +26,7 @@ from sbert_app.mapping.word_forms import akin
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.line import Stop
-from sbert_app.runtime.workbench import Workbench, open_workbench, warm_up
+from sbert_app.runtime.workbench import Workbench, warm_up
 from sbert_app.settings import Settings
 from sbert_app.vectors import Vectors, unit_rows
 from tests.benchmarks import data
@@ -51,7 +51,7 @@ print(json.dumps({"preview_seconds": preview, "map_seconds": time.perf_counter()
 
 def report() -> dict[str, object]:
     with tempfile.TemporaryDirectory() as home:
-        bench = open_workbench(Settings(home=Path(home), device="cpu"))
+        bench = Workbench(Settings(home=Path(home), device="cpu"))
         warm_up(bench)
         table = data.rows("topics/stackoverflow_titles")
         titles = indexed(bench, [row["text"] for row in table], [row["label"] for row in table])

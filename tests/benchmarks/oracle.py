@@ -24,7 +24,7 @@ from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.files.finding import bundled_folder
 from sbert_app.runtime.device import Device
-from sbert_app.runtime.workbench import open_workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Limits, Settings
 from sbert_app.tables import read_table
 from tests.grid import mteb_tasks
@@ -86,7 +86,7 @@ def rows(folder: Path, names: Sequence[str], precision: str) -> Iterator[tuple[s
     oracle = SentenceTransformer(str(bundled_folder()), device="cpu")
     with tempfile.TemporaryDirectory() as home:
         place = Path(home)
-        bench = open_workbench(Settings(home=place, device="cpu", precision=precision))
+        bench = Workbench(Settings(home=place, device="cpu", precision=precision))
         encoder = bench.registry.encoder(DEFAULT_ENCODER)
         device = RememberingDevice(bench.device, encoder)
         system = of_encoder(SimpleNamespace(device=device), encoder)

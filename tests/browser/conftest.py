@@ -50,12 +50,12 @@ def wait_until_idle() -> None:
 
 
 def served(home: Path, hosted: bool, collections: tuple[str, ...] = ()) -> Iterator[str]:
-    from sbert_app.runtime.workbench import close, open_workbench, warm_up
+    from sbert_app.runtime.workbench import Workbench, close, warm_up
     from sbert_app.settings import Settings
     from sbert_app.ui.app import build_app, launch_options
 
     wait_until_idle()
-    bench = open_workbench(Settings(home=home, device="cpu", hosted=hosted, collections=collections))
+    bench = Workbench(Settings(home=home, device="cpu", hosted=hosted, collections=collections))
     if not hosted:
         warm_up(bench)
     app = build_app(bench)

@@ -1,5 +1,6 @@
 """Labelling pairs of a corpus: saved at once, taken back, read from a file, and as training data."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -54,7 +55,8 @@ def test_an_answer_is_on_disk_before_the_next_question_and_another_session_goes_
     open_example(bench, other, "support_tickets.csv")
     again = begin(bench, other)
     assert again.answers == labelling.labelling(session).answers and again.question == labelling.labelling(session).question
-    hosted = replace(bench, settings=replace(bench.settings, hosted=True))
+    hosted = copy(bench)
+    hosted.settings = replace(bench.settings, hosted=True)
     stranger = bench.sessions.open()
     open_example(bench, stranger, "support_tickets.csv")
     assert begin(hosted, stranger).answers == () and begin(hosted, stranger).log is None

@@ -9,7 +9,7 @@ import pytest
 from sbert_app.jobs.fine_tune import running
 from sbert_app.runs.execution import Execution
 from sbert_app.runs.records import FINISHED, RUNNING, Baseline
-from sbert_app.runtime.workbench import open_workbench
+from sbert_app.runtime.workbench import Workbench
 from tests.attacks.small_home import build, settings
 
 
@@ -23,7 +23,7 @@ def whole(tmp_path_factory):
 @pytest.fixture
 def bench(whole, tmp_path):
     shutil.copytree(whole[0], tmp_path / "home")
-    return open_workbench(settings(tmp_path / "home"))
+    return Workbench(settings(tmp_path / "home"))
 
 
 def go_on(bench, run):

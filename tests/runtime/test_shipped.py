@@ -7,14 +7,14 @@ import pytest
 
 from sbert_app.corpus.cache import SHIPPED, EmbeddingCache
 from sbert_app.models.defaults import DEFAULT_ENCODER
-from sbert_app.runtime.workbench import open_workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 from tests.shipped import shipped_sentences
 
 
 @pytest.mark.parametrize("hosted", [False, True])
 def test_what_the_first_page_shows_needs_no_encoding(tmp_path, hosted):
-    bench = open_workbench(Settings(home=tmp_path, device="cpu", precision="fp32", hosted=hosted))
+    bench = Workbench(Settings(home=tmp_path, device="cpu", precision="fp32", hosted=hosted))
     job = bench.embedder.job(bench.registry.encoder(DEFAULT_ENCODER), [*shipped_sentences(), "not among them"])
     assert job.cached == len(job.embeddings) - 1, "run `make shipped`"
 

@@ -16,7 +16,7 @@ from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.models.registry import Registry
 from sbert_app.runs.plan import PRESETS, Plan, preset
 from sbert_app.runs.records import FINISHED
-from sbert_app.runtime.workbench import open_workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.training.options import OF_SIMILARITY, ObjectiveOptions, TrainingOptions
 from sbert_app.training.siamese import build_siamese
 from sbert_app.training.trainee import BatchLoss, Evaluation
@@ -85,7 +85,7 @@ def test_every_preset_fits_it_and_learns_in_the_steps_of_a_trained_model(name, k
 
 @pytest.fixture
 def bench(tmp_path):
-    return open_workbench(settings(tmp_path / "home"))
+    return Workbench(settings(tmp_path / "home"))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sbert_app.runtime.workbench import open_workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Limits, Settings
 from sbert_app.timing import experiment, measurements
 from sbert_app.ui.kit.events import INTERNAL_ERROR
@@ -49,7 +49,7 @@ def page(tmp_path_factory):
         patch.setattr(experiment, "CHECK_SECONDS", 0.1)
         patch.setattr(measurements, "SIZES", (200,))
         limits = replace(Limits(), race_seconds=3)
-        yield Page(open_workbench(Settings(home=tmp_path_factory.mktemp("home"), device="cpu", limits=limits)))
+        yield Page(Workbench(Settings(home=tmp_path_factory.mktemp("home"), device="cpu", limits=limits)))
 
 
 def ours(error: Exception) -> bool:

@@ -46,7 +46,9 @@ def handler(function: Callable[..., Any], early: bool = False) -> Callable[..., 
         if isinstance(value, SessionKey):
             request = LocalContext.request.get(None)
             return Session() if early and not value.id else value.session(getattr(request, "session_hash", None) or "")
-        return {key: looked_up(item) for key, item in value.items()} if _is_values(value) else value
+        if isinstance(value, dict) and any(isinstance(key, gr.components.Component) for key in value):  # of a set of inputs
+            return {key: looked_up(item) for key, item in value.items()}
+        return value
 
     if inspect.isgeneratorfunction(function):
 
@@ -101,11 +103,6 @@ def caller_left() -> Callable[[], bool]:
     events = blocks._queue.event_ids_to_events if blocks else {}
     event = events.get(event_id)
     return lambda: event is not None and not (event.alive and event_id in events)
-
-
-def _is_values(value: Any) -> bool:
-    """Whether this is the argument of a handler with a set of inputs."""
-    return isinstance(value, dict) and any(isinstance(key, gr.components.Component) for key in value)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from sbert_app.jobs.corpus.opening import open_example, read_lines
 from sbert_app.jobs.duplicates.overlap import compare_file
 from sbert_app.jobs.open_collection import listed, open_address, open_key
 from sbert_app.jobs.search.open_corpus import judge, offered
-from sbert_app.runtime.workbench import open_workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 from sbert_app.ui.app import build_app
 from tests.jobs.collection.made import make, tickets
@@ -220,7 +220,7 @@ def test_visitors_do_not_share_a_collection(shared_bench, session, folder):
 @pytest.fixture
 def hosted(tmp_path, folder):
     settings = Settings(home=tmp_path / "home", device="cpu", hosted=True, collections=(str(folder), str(tmp_path / "gone")))
-    return open_workbench(settings)
+    return Workbench(settings)
 
 
 def test_hosted_only_listed_collections_open_and_no_address_is_named(hosted, folder):
@@ -239,7 +239,7 @@ def test_hosted_only_listed_collections_open_and_no_address_is_named(hosted, fol
 def test_hosted_a_milvus_lite_file_is_refused_at_the_start(hosted):
     settings = replace(hosted.settings, collections=("/data/rows.db/tickets",))
     with pytest.raises(UserError, match="lists 'tickets' in a Milvus Lite file, which a hosted app cannot offer"):
-        build_app(open_workbench(settings))
+        build_app(Workbench(settings))
 
 
 def test_a_pages_address_opens_only_what_the_app_offers(shared_bench, hosted, folder):

@@ -14,7 +14,7 @@ from sbert_app.jobs.corpus.opening import open_example, open_key, other_index
 from sbert_app.jobs.search.open_corpus import offered
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
-from sbert_app.runtime.workbench import open_workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 from sbert_app.tables import read_table
 from tests.searching import beside, indexed, search
@@ -92,7 +92,7 @@ def test_a_file_name_opens_the_newest_saved_corpus_of_that_name(bench, write):
 
 def test_hosted_a_key_opens_examples_only(bench):
     session = indexed(bench, "a red car\na green apple")
-    hosted = open_workbench(Settings(home=bench.settings.home, device="cpu", hosted=True))
+    hosted = Workbench(Settings(home=bench.settings.home, device="cpu", hosted=True))
     visitor = hosted.sessions.open()
     assert open_key(hosted, visitor, session.get(IndexedCorpus).key) is None
     assert visitor.get(IndexedCorpus) is None

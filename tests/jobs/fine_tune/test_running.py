@@ -24,7 +24,7 @@ from sbert_app.runs import plan as plans
 from sbert_app.runs.execution import Execution
 from sbert_app.runs.records import FAILED, FINISHED, INTERRUPTED, STOPPED, DevScore, Loss
 from sbert_app.runs.result import summary
-from sbert_app.runtime.workbench import open_workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import HOSTED_LIMITS
 from sbert_app.storage import write_object
 from sbert_app.tables import read_table
@@ -48,7 +48,7 @@ def tiny(bench):
 @pytest.fixture
 def hosted(bench):
     settings = replace(bench.settings, hosted=True, limits=HOSTED_LIMITS)
-    return open_workbench(settings)
+    return Workbench(settings)
 
 
 def load(bench, name=SCORED, rows=100):

@@ -7,7 +7,7 @@ import pytest
 from sbert_app.jobs.corpus.opening import delete_saved, open_saved, saved_corpora
 from sbert_app.jobs.map.job import ClusterOptions, regroup, rename
 from sbert_app.jobs.map.kept import FILE
-from sbert_app.runtime.workbench import close, open_workbench
+from sbert_app.runtime.workbench import Workbench, close
 from sbert_app.settings import Settings
 from tests.jobs.map.test_cluster_map import drawn, opened
 
@@ -17,7 +17,7 @@ ROWS = [{"text": topic.format(number)} for number in range(6) for topic in TOPIC
 
 @pytest.fixture
 def bench(tmp_path, request):
-    bench = open_workbench(Settings(home=tmp_path, device="cpu", hosted=getattr(request, "param", False)))
+    bench = Workbench(Settings(home=tmp_path, device="cpu", hosted=getattr(request, "param", False)))
     yield bench
     close(bench)
 

@@ -19,7 +19,7 @@ from sbert_app.jobs.search.job import SearchOptions
 from sbert_app.jobs.search.open_corpus import first_query, offered, weak_below
 from sbert_app.jobs.search.ranked_hits import search_so_far
 from sbert_app.models.defaults import NEW_POLY
-from sbert_app.runtime.workbench import open_workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 from sbert_app.tables import Table, read_table
 from tests.searching import brought, more_like, of_example, search
@@ -233,9 +233,9 @@ import sys
 from pathlib import Path
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
-from sbert_app.runtime.workbench import open_workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
-bench = open_workbench(Settings(home=Path(sys.argv[1]), device="cpu"))
+bench = Workbench(Settings(home=Path(sys.argv[1]), device="cpu"))
 session = bench.sessions.open()
 session.put(read_lines("\\n".join(f"sentence {i} of many" for i in range(20_000)), bench.settings.limits))
 for event in index(bench, session, ["text"]):
@@ -272,7 +272,7 @@ def test_a_changed_model_is_noticed(bench):
 
 
 def test_hosted_mode_leaves_nothing_on_disk(tmp_path, unknown):
-    hosted = open_workbench(Settings(home=tmp_path / "home", device="cpu", hosted=True))
+    hosted = Workbench(Settings(home=tmp_path / "home", device="cpu", hosted=True))
     session, events = indexed(hosted, unknown[:30])
     assert events[-1].skipped == 0 and indexed(hosted, unknown[:30])[1][-1].skipped == 0
     assert not (tmp_path / "home").exists()
