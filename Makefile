@@ -13,8 +13,7 @@ test: .venv/dev chromium
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --ignore=tests/browser
-	$(BIN)/python -m pytest -n 2 tests/browser
+	$(BIN)/python -m pytest -n 2
 
 # Which lines the unit tests run; a third slower than without.
 coverage: .venv/dev

@@ -57,8 +57,10 @@ SHARE_A_PAGE = [f"test_{name}.py" for name in "map corpus timing journeys simila
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The browser tests last: until then no process serves an app beside its tests, and their imports and models are loaded."""
     order = list(dict.fromkeys((*GROUPS, "test_map_names.py", "test_accessibility.py", *SHARE_A_PAGE)))
-    items.sort(key=lambda item: order.index(item.path.name) if item.path.name in order else len(order))
+    places = {name: place for place, name in enumerate(order)}
+    items.sort(key=lambda item: (item.path.parent.name == "browser", places.get(item.path.name, len(order))))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
