@@ -1,7 +1,6 @@
 """Training from the shell, killed without a warning and started again."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -18,25 +17,6 @@ PAIRS = ROOT / "assets" / "labelled" / "requests_scored.csv"
 TRIPLETS = ROOT / "assets" / "labelled" / "messages_triplets.csv"
 
 
-@pytest.fixture
-def start(tmp_path):
-    """Start a command with a home of this name; it is not waited for."""
-
-    def start(home, *args):
-        env = os.environ | {"SBERT_STUDIO_HOME": str(tmp_path / home), "SBERT_STUDIO_DEVICE": "cpu"}
-        command = [sys.executable, "-m", "sbert_app", *map(str, args)]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=env)
-
-    return start
-
-
-def finish(process, status=0):
-    out, err = process.communicate(timeout=180)
-    assert process.returncode == status, err
-    assert "Traceback" not in err
-    return json.loads(out) if status == 0 else err
-
-
 def head(path, rows, folder):
     """A file of the first rows: fewer steps."""
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -45,20 +25,22 @@ def head(path, rows, folder):
     return short
 
 
-def test_a_killed_training_resumes_to_the_same_result(start, tmp_path):
-    command = ("train", head(PAIRS, 120, tmp_path), "--epochs", "2", "--seed", "3", "--json")
-    whole = finish(start("whole", *command, "--out", tmp_path / "whole-model"))
-    process = start("killed", *command, "--out", tmp_path / "killed-model")
+def test_a_killed_training_resumes_to_the_same_result(shell, shallow_folder, tmp_path, monkeypatch):
+    """Killed in a process of its own; the training that nothing disturbs and the second half run in this one."""
+    command = ["train", head(PAIRS, 120, tmp_path), "--base", shallow_folder, "--epochs", 2, "--seed", 3, "--json", "--out"]
+    whole = json.loads(shell(*command, tmp_path / "whole-model")[0])
+    monkeypatch.setenv("SBERT_STUDIO_HOME", str(tmp_path / "killed"))
+    command.append(tmp_path / "killed-model")
+    process = subprocess.Popen([sys.executable, "-m", "sbert_app", *map(str, command)], cwd=ROOT)
     checkpoints = tmp_path / "killed" / "runs"
-    end = time.monotonic() + 120
-    while not list(checkpoints.glob("*/checkpoint.safetensors")) and time.monotonic() < end:
+    while not list(checkpoints.glob("*/checkpoint.safetensors")) and process.poll() is None:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait()
     killed = Runs(checkpoints).list()
     assert [(info.state, info.has_model) for info in killed] == [(INTERRUPTED, False)]
     assert not (tmp_path / "killed-model").exists()
-    resumed = finish(start("killed", *command, "--out", tmp_path / "killed-model"))
+    resumed = json.loads(shell(*command)[0])
     for side in ("before", "after"):
         assert resumed[side]["spearman"] == pytest.approx(whole[side]["spearman"], abs=1e-3)
     assert resumed["best_step"] == whole["best_step"]

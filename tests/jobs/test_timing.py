@@ -37,10 +37,13 @@ def short_checks(monkeypatch):
 
 @pytest.fixture
 def racing(shared_bench):
-    """Begin a race on the example's sentences."""
+    """Begin a race on the example's sentences, or on the first of them."""
 
-    def begin(model=DEFAULT_ENCODER, seconds=1, stop=None, cross_encoder=""):
-        return race(shared_bench, race_corpus(shared_bench, Session()), model, seconds, stop or Stop(), cross_encoder)
+    def begin(model=DEFAULT_ENCODER, seconds=1, stop=None, cross_encoder="", most=None):
+        corpus = race_corpus(shared_bench, Session())
+        if most is not None:
+            corpus = RaceCorpus(corpus.name, corpus.sentences[:most], most, most)
+        return race(shared_bench, corpus, model, seconds, stop or Stop(), cross_encoder)
 
     return begin
 
@@ -78,7 +81,7 @@ def test_a_race_to_its_end(racing):
 def test_any_cross_encoder_races_under_its_own_name(racing, cross_folder, tmp_path):
     """Here one of three layers against an encoder of six: the ratio is not that of the two methods alone."""
     name = str(cross_folder(tmp_path / "ms-marco-mine", sentence_transformers={"activation_fn": "torch.nn.Identity"}))
-    *_, last = racing(cross_encoder=name)
+    *_, last = racing(cross_encoder=name, most=100)
     where = last.result.conditions
     assert (where.cross_encoder, where.trained_for, where.head_trained, where.same_backbone) == (name, "answers", True, False)
     assert where.sizes == ("6 layers of 384", "3 layers of 384") and last.result.timing.agreement is not None
@@ -102,7 +105,7 @@ def test_a_cross_encoder_that_cannot_race_is_a_sentence(racing, cross_folder, tm
 
 def test_a_stopped_race_keeps_what_was_measured(racing):
     steps, stop = [], Stop()
-    for step in racing(seconds=60, stop=stop):
+    for step in racing(seconds=60, stop=stop, most=100):
         steps.append(step)
         if step.result and step.result.cross.done and step.result.sbert.done:
             stop.set()
@@ -191,7 +194,7 @@ def test_another_backbone_races_against_its_like_with_an_untrained_head(racing, 
     torch.manual_seed(0)
     transformers.BertModel(config).save_pretrained(tmp_path / "small")
     transformers.AutoTokenizer.from_pretrained(model_folder).save_pretrained(tmp_path / "small")
-    result = result_of(racing(str(tmp_path / "small")))
+    result = result_of(racing(str(tmp_path / "small"), most=100))
     where = result.conditions
     assert where.same_backbone and not where.head_trained and "untrained head" in where.cross_encoder
     assert result.agreement is None and result.quality is None and len(result.runs) > 1

@@ -197,8 +197,8 @@ def test_parts_of_ones_own_are_kept_with_other_columns_and_gone_with_other_data(
     assert preparing.load(bench, session, example_table(TRIPLETS, bench.settings.limits)).choice == SplitChoice()
 
 
-def test_the_softmax_head_survives_save_and_load(bench):
-    progress = train(bench, LABELLED, objective="classification")
+def test_the_softmax_head_survives_save_and_load(bench, tiny):
+    progress = train(bench, LABELLED, base=tiny, objective="classification")
     folder = running.find(bench, progress.info.id).model
     head, labels = load_head(folder)
     assert labels == ("opposite", "other", "same") and head.concatenation == "(u, v, |u − v|)"
@@ -209,13 +209,13 @@ def test_the_softmax_head_survives_save_and_load(bench):
     assert accuracy == pytest.approx(progress.result.head.accuracy, abs=1.5 / len(held_out))  # bf16 may turn one
     evaluation = evaluate(bench, held_out, ["sbert", "word-overlap"], model=progress.info.model)
     assert evaluation["sbert"]["head_accuracy"] == pytest.approx(accuracy, abs=1.5 / len(held_out))
-    assert SentenceTransformer(str(folder), device="cpu").encode(["a"]).shape == (1, 384)
+    assert SentenceTransformer(str(folder), device="cpu").encode(["a"]).shape == (1, 32)
     assert load_head(bench.registry.encoder().folder) is None
 
 
-def test_stop_keeps_the_best_and_is_over_soon(bench):
+def test_stop_keeps_the_best_and_is_over_soon(bench, shallow_folder):
     data = load(bench)
-    run = running.start(bench, data, planned(data, epochs=50))
+    run = running.start(bench, data, planned(data, str(shallow_folder), epochs=50))
     wait(bench, run.id, until=lambda p: sum(isinstance(e, DevScore) for e in p.events) >= 1)
     running.stop(bench, run.id)
     reached = len(running.state(bench, run.id).events)
@@ -365,11 +365,11 @@ def test_a_damaged_run_stops_nobody_and_says_what_to_do(hosted, bench):
     assert [info.id for info in running.rows(bench)] == [started.id]
 
 
-def test_the_estimate_is_near_what_it_takes(bench, monkeypatch):
+def test_the_estimate_is_near_what_it_takes(bench, shallow_folder, monkeypatch):
     """In seconds of this process: what else the machine does meanwhile counts in neither."""
     monkeypatch.setattr(plans, "time", SimpleNamespace(perf_counter=time.process_time))
     data = load(bench)
-    plan = planned(data, epochs=1, learning_curve=True)
+    plan = planned(data, str(shallow_folder), epochs=1, learning_curve=True)
     expected = preparing.expected(bench, data, plan)
     assert expected.pairs_per_second > 5 and expected.learning_curve > 0
     start = time.process_time()
