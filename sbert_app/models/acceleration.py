@@ -7,7 +7,6 @@ import hashlib
 import logging
 import math
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -26,15 +25,14 @@ from filelock import FileLock, Timeout
 from sbert_app.errors import UserError
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
+from sbert_app.models.engine.engine import OpenVinoEngine
 from sbert_app.models.engine.hardware import Hardware, machine
-from sbert_app.models.engine.openvino_engine import OpenVinoEngine
 from sbert_app.models.files.layout import first_line
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.storage import atomic_folder, check, checksums, discard, read_object, write_object, writing
 
 log = logging.getLogger(__name__)
 
-KEY = re.compile(r"[0-9a-f]{24}")  # of `_key`
 NETWORK, SEALS = "model.xml", "checksums.json"
 MOST = 12  # networks; of the bundled model's size, a gigabyte
 SECONDS = 600  # that a conversion may take; the bundled model takes 10
@@ -45,6 +43,7 @@ PROOF = "proof.json"  # beside a network: where it gave what torch gives, and th
 PATIENCE = 15.0  # seconds before a model is converted: the first page has the processor for itself
 CLOSING_SECONDS = 5  # for a network that is being compiled, which nothing can stop
 SAMPLES = ("Does this model read a sentence?", "Two sentences are one batch, and this one is the longer of both by some words.")
+PAIRS = [(SAMPLES[0], SAMPLES[1]), (SAMPLES[1], SAMPLES[1])]
 LEAST_COSINE, MOST_DIFFERENCE = 0.999, 0.02  # to torch, of the samples: between embeddings; between scores
 
 
@@ -105,12 +104,11 @@ class Acceleration:
         self.wait(CLOSING_SECONDS)
 
     def _speed_up(self, model: Encoder | CrossEncoder, folders: tuple[Path, ...]) -> None:
-        kind = "encoder" if isinstance(model, Encoder) else "cross-encoder"
         try:
-            path = network(kind, folders, self._home, self._closed, converts=False)
+            path = network(model.kind, folders, self._home, self._closed, converts=False)
             if path is None and self._converts and not self._closed.wait(self._patience):
                 with self._turn:
-                    path = network(kind, folders, self._home, self._closed)
+                    path = network(model.kind, folders, self._home, self._closed)
             if path is None or self._closed.is_set():
                 return
             engine = OpenVinoEngine(path, self._hardware)
@@ -131,15 +129,13 @@ class Acceleration:
 
 def _check(model: Encoder | CrossEncoder, engine: OpenVinoEngine) -> None:
     """Raise ConversionError unless the engine gives what torch gives, within the rounding of bf16."""
-    other = model.on(engine)
-    if isinstance(model, Encoder) and isinstance(other, Encoder):
-        first, second = model.encode(SAMPLES), other.encode(SAMPLES)
+    both = model, model.on(engine)
+    first, second = (each.encode(SAMPLES) if isinstance(each, Encoder) else each.score(PAIRS) for each in both)
+    if isinstance(model, Encoder):
         cosines = (first * second).sum(1) / np.linalg.norm(first, axis=1) / np.linalg.norm(second, axis=1)
         if not cosines.min() >= LEAST_COSINE:
             raise ConversionError(f"its embeddings have a cosine of {cosines.min():.4f} to those of torch")
-    elif isinstance(model, CrossEncoder) and isinstance(other, CrossEncoder):
-        pairs = [(SAMPLES[0], SAMPLES[1]), (SAMPLES[1], SAMPLES[1])]
-        first, second = model.score(pairs), other.score(pairs)
+    else:
         difference = float(np.abs(first - second).max() / max(1.0, float(np.abs(first).max())))
         if not difference <= MOST_DIFFERENCE:
             raise ConversionError(f"its scores differ by {difference:.2g} from those of torch")
@@ -158,7 +154,9 @@ def network(kind: str, folders: tuple[Path, ...], home: Path, stop: Event, conve
             if not _sound(target):
                 if not converts:
                     return None
-                _convert(kind, folders, target, stop)
+                with writing("The converted model"), atomic_folder(target) as temporary:
+                    _run([kind, str(temporary / NETWORK), *map(str, folders)], stop)
+                    write_object(temporary / SEALS, {"files": checksums(temporary)})
             os.utime(target)
             _prune(home)
     except Timeout:  # another process converts it at this moment
@@ -188,12 +186,6 @@ def _sound(target: Path) -> bool:
     return True
 
 
-def _convert(kind: str, folders: tuple[Path, ...], target: Path, stop: Event) -> None:
-    with writing("The converted model"), atomic_folder(target) as temporary:
-        _run([kind, str(temporary / NETWORK), *map(str, folders)], stop)
-        write_object(temporary / SEALS, {"files": checksums(temporary)})
-
-
 def _run(arguments: list[str], stop: Event) -> None:
     """Convert in another process. Raises ConversionError with the last line that it wrote, or if stopped."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
@@ -212,7 +204,7 @@ def _run(arguments: list[str], stop: Event) -> None:
 
 def _prune(home: Path) -> None:
     """Delete the networks that were not used for longest."""
-    networks = [path for path in home.iterdir() if KEY.fullmatch(path.name) and (path / NETWORK).exists()]
+    networks = [path.parent for path in home.glob(f"[!.]*/{NETWORK}")]  # hidden: being written
     for path in sorted(networks, key=lambda path: path.stat().st_mtime)[:-MOST]:
         with suppress(OSError):  # in use, on Windows
             discard(path)

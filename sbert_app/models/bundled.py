@@ -31,7 +31,15 @@ def bundled_encoder(folder: Path, hardware: Hardware, name: str, weights: bool =
     """The encoder in the bundled folder, which was found to be the official one. weights: as for `Encoder.from_folder`."""
     read = partial(Bert, folder, SimpleNamespace(**read_json(folder / "config.json", name)), hardware)
     transformer = read() if weights else UnreadWeights(read.args[1])
-    encoder = Encoder(name, transformer, _tokenizer(folder), read_layout(folder, name), hardware)
+    backend, config = Tokenizer.from_file(str(folder / "tokenizer.json")), read_json(folder / "tokenizer_config.json")
+    tokenizer = SimpleNamespace(  # what an encoder asks of transformers' tokenizer, of which tokenizer.json is the whole
+        backend_tokenizer=backend,
+        model_max_length=config["model_max_length"],
+        pad_token_id=backend.token_to_id(config["pad_token"]),
+        unk_token=config["unk_token"],
+        all_special_ids=[number for number, token in backend.get_added_tokens_decoder().items() if token.special],
+    )
+    encoder = Encoder(name, transformer, tokenizer, read_layout(folder, name), hardware)
     encoder.folder, encoder.reader = folder, read
     return encoder
 
@@ -41,18 +49,6 @@ def bundled_cross_encoder(folder: Path, hardware: Hardware, name: str, weights: 
     if not (folder / "adapter_model.safetensors").exists():
         raise UserError("The bundled cross-encoder is missing from assets/cross_encoder: download the app again.")
     return CrossEncoder.from_adapter(checked_bundled_folder(), folder, hardware, name, weights)
-
-
-def _tokenizer(folder: Path) -> SimpleNamespace:
-    """What an encoder asks of transformers' tokenizer, of which tokenizer.json is the whole."""
-    backend, config = Tokenizer.from_file(str(folder / "tokenizer.json")), read_json(folder / "tokenizer_config.json")
-    return SimpleNamespace(
-        backend_tokenizer=backend,
-        model_max_length=config["model_max_length"],
-        pad_token_id=backend.token_to_id(config["pad_token"]),
-        unk_token=config["unk_token"],
-        all_special_ids=[number for number, token in backend.get_added_tokens_decoder().items() if token.special],
-    )
 
 
 class Bert:
@@ -96,10 +92,8 @@ class Bert:
         return self._norm(self._linear(inner, at + "output.dense") + tokens, at + "output.LayerNorm")
 
     def _linear(self, tokens: Tensor, part: str) -> Tensor:
-        return functional.linear(tokens, *self._of(part))
+        return functional.linear(tokens, self._weights[f"{part}.weight"], self._weights[f"{part}.bias"])
 
     def _norm(self, tokens: Tensor, part: str) -> Tensor:
-        return functional.layer_norm(tokens, tokens.shape[-1:], *self._of(part), self.config.layer_norm_eps)
-
-    def _of(self, part: str) -> tuple[Tensor, Tensor]:
-        return self._weights[f"{part}.weight"], self._weights[f"{part}.bias"]
+        weight, bias = self._weights[f"{part}.weight"], self._weights[f"{part}.bias"]
+        return functional.layer_norm(tokens, tokens.shape[-1:], weight, bias, self.config.layer_norm_eps)

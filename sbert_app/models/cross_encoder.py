@@ -13,22 +13,15 @@ from torch import Tensor
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import WINDOW
 from sbert_app.models.engine.engine import OnEngine
-from sbert_app.models.engine.forward import Features, Fetch, attention_mask, forward_batches, pad_rows, token_budget_batches
+from sbert_app.models.engine.forward import Features, Fetch, pad_rows
 from sbert_app.models.engine.hardware import Hardware, use_fastest_attention
 from sbert_app.models.files.layout import quoted, read_json
 from sbert_app.models.files.trained_for import SHARE, UNKNOWN, Bounds, label_names, purpose, read_card, trained_for
-from sbert_app.models.loading import (
-    CLASSIFIER_CLASS,
-    LOADING,
-    cast,
-    fingerprint,
-    length_limit,
-    load_transformer,
-    load_without_weights,
-)
+from sbert_app.models.loading import CLASSIFIER_CLASS, LOADING, cast, fingerprint, load_transformer, load_without_weights
 from sbert_app.vectors import Rows, Vectors, in_order
 
 Pair = tuple[str, str]
+TORCH = "torch."
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"Sigmoid": torch.sigmoid, "Identity": lambda logits: logits}
 
 
@@ -41,19 +34,13 @@ class CrossEncoder(OnEngine):
     kind = "cross-encoder"
 
     def __init__(self, name: str, model: Any, tokenizer: Any, hardware: Hardware, trained_for: str = UNKNOWN) -> None:
-        super().__init__(model, self.logits, hardware)
-        self.name = name
-        self.tokenizer = tokenizer
+        super().__init__(name, model, tokenizer, self.logits, hardware, limit=None)
         self.trained_for = trained_for
         self.labels = int(model.config.num_labels)
         self.label_names: Sequence[str] = label_names(model.config.to_dict())
-        self.max_length = length_limit(None, tokenizer, model.config)
         activation = _activation_name(model.config, name)
         self._activation = ACTIVATIONS[activation]
         self.bounds: Bounds | None = SHARE if activation == "Sigmoid" else None
-        self._backend = tokenizer.backend_tokenizer
-        self._backend.enable_truncation(self.max_length, strategy="longest_first")
-        self._backend.no_padding()
 
     @classmethod
     def from_folder(cls, folder: Path, hardware: Hardware, name: str = "", weights: bool = True) -> "CrossEncoder":
@@ -113,14 +100,9 @@ class CrossEncoder(OnEngine):
     def stream(self, pairs: Sequence[Pair]) -> Iterator[tuple[Rows, Vectors]]:
         """Yield (row numbers, scores (b, k)) batch by batch; close the iterator to stop."""
         for start in range(0, len(pairs), WINDOW):
-            window = pairs[start : start + WINDOW]
-            for rows, scores in self._batches(self.tokenize(window)):
+            encodings = self.tokenize(pairs[start : start + WINDOW])
+            for rows, scores in self.batches(encodings, [len(encoding.ids) for encoding in encodings], self._start):
                 yield rows + start, scores
-
-    def _batches(self, encodings: Sequence[Any]) -> Iterator[tuple[Rows, Vectors]]:
-        lengths = [len(encoding.ids) for encoding in encodings]
-        batches = token_budget_batches(lengths, self.engine.token_budget(sum(lengths)))
-        return forward_batches(batches, lambda rows: self.pad([encodings[i] for i in rows]), self._start, self.ahead)
 
     def tokenize(self, pairs: Sequence[Pair]) -> list[Any]:
         """The tokeniser's encodings (`ids`, `type_ids`), one per pair, cut at `max_length`."""
@@ -130,24 +112,11 @@ class CrossEncoder(OnEngine):
         """(B, T) ids -> (B, k), before the activation."""
         return self.model(**features).logits.float()
 
-    def save(self, folder: Path) -> None:
-        """Write a folder that sentence-transformers' CrossEncoder loads. Needs fp32 weights."""
-        if self.hardware.dtype != torch.float32:
-            raise ValueError(f"only fp32 weights are saved, these are {self.hardware.precision}")
-        folder.mkdir(parents=True, exist_ok=True)
-        self.model.save_pretrained(folder, safe_serialization=True)
-        self.tokenizer.save_pretrained(folder)
-
-    def pad(self, encodings: Sequence[Any]) -> Features:
-        """A batch on the device, padded to its longest pair."""
-        device = self.hardware.device
-        ids = [encoding.ids for encoding in encodings]
-        features = {
-            "input_ids": pad_rows(ids, self.tokenizer.pad_token_id or 0, device),
-            "attention_mask": attention_mask(ids, device),
-        }
+    def pad(self, rows: Sequence[Any]) -> Features:
+        """A batch on the device, of encodings of pairs, padded to the longest."""
+        features = super().pad([encoding.ids for encoding in rows])
         if "token_type_ids" in self.tokenizer.model_input_names:
-            features["token_type_ids"] = pad_rows([encoding.type_ids for encoding in encodings], 0, device)
+            features["token_type_ids"] = pad_rows([encoding.type_ids for encoding in rows], 0, self.hardware.device)
         return features
 
     def _start(self, features: Features) -> Fetch:
@@ -174,7 +143,7 @@ def _activation_name(config: Any, model: str) -> str:
     settings = getattr(config, "sentence_transformers", None)
     configured = settings.get("activation_fn") if isinstance(settings, dict) else None
     configured = configured or getattr(config, "sbert_ce_default_activation_function", None)
-    if not _of_torch(configured):
+    if not str(configured).startswith(TORCH):
         return default
     name = str(configured).rsplit(".", 1)[-1]
     if name not in ACTIVATIONS:
@@ -188,9 +157,5 @@ def _activation_name(config: Any, model: str) -> str:
 def _saved_activation(folder: Path, name: str) -> str:
     """The activation in config_sentence_transformers.json, where later versions of sentence-transformers write it; else ""."""
     settings = read_json(folder / "config_sentence_transformers.json", name)
-    configured = settings.get("activation_fn") if isinstance(settings, dict) else None
-    return str(configured) if _of_torch(configured) else ""
-
-
-def _of_torch(configured: object) -> bool:
-    return isinstance(configured, str) and configured.startswith("torch.")
+    configured = str(settings.get("activation_fn") if isinstance(settings, dict) else None)
+    return configured if configured.startswith(TORCH) else ""

@@ -14,11 +14,10 @@ from sbert_app.explain.cautions import SAMPLE
 from sbert_app.explain.words import TokenVectors, by_word
 from sbert_app.models.dense import IDENTITY, Dense, read_dense, write_dense
 from sbert_app.models.engine.engine import OnEngine
-from sbert_app.models.engine.forward import Features, Fetch, Start, attention_mask, forward_batches, pad_rows, token_budget_batches
+from sbert_app.models.engine.forward import Features, Fetch, forward_batches
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.models.files.card import write_card
-from sbert_app.models.files.layout import WORDS, Layout, read_layout, write_layout
-from sbert_app.models.loading import fingerprint, length_limit, load_transformer, load_without_weights
+from sbert_app.models.files.layout import WORDS, Layout, read_layout, write_card, write_layout
+from sbert_app.models.loading import fingerprint, load_transformer, load_without_weights
 from sbert_app.models.pooling import POOLINGS
 from sbert_app.vectors import COSINE, Rows, Similarity, Vectors, distinct, in_order
 
@@ -29,14 +28,13 @@ SPECIAL_TOKENS = 2  # that a tokenizer adds to a sentence, at least
 class Encoder(OnEngine):
     """A transformer, pooling, dense layers if it has any. `encode` returns (n, dim) float32, equal to sentence-transformers."""
 
+    kind = "encoder"
     similarity: Similarity = COSINE
 
     def __init__(
         self, name: str, transformer: Any, tokenizer: Any, layout: Layout, hardware: Hardware, dense: Sequence[Dense] = ()
     ) -> None:
-        super().__init__(transformer, self._hidden, hardware)
-        self.name = name
-        self.tokenizer = tokenizer
+        super().__init__(name, transformer, tokenizer, self._hidden, hardware, layout.max_length)
         self.layout = layout
         self.dense, self._layers = nn.Sequential(*dense).to(hardware.device), tuple(dense)  # fp32, as pooling
         self.folder: Path | None = None  # where it was loaded from; may hold a softmax head too
@@ -44,11 +42,6 @@ class Encoder(OnEngine):
             self.hardware = replace(hardware, dtype=torch.float32)
             transformer.freeze()
         self.dim = dense[-1].linear.out_features if dense else int(transformer.config.hidden_size)
-        self.max_length = length_limit(layout.max_length, tokenizer, transformer.config)
-        # Set once: changing truncation while another thread tokenises would be a race.
-        self._backend = tokenizer.backend_tokenizer
-        self._backend.enable_truncation(self.max_length)
-        self._backend.no_padding()
 
     @classmethod
     def from_folder(cls, folder: Path, hardware: Hardware, name: str = "", weights: bool = True) -> "Encoder":
@@ -107,13 +100,13 @@ class Encoder(OnEngine):
         occurrences = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse, minlength=len(unique)))[:-1])
         for start in range(0, len(unique), WINDOW):
             ids = self.tokenize(unique[start : start + WINDOW], prompt)
-            for rows, vectors in self._batches(ids, self._start):
+            for rows, vectors in self.batches(ids, list(map(len, ids)), self._start):
                 targets = [occurrences[start + row] for row in rows]
                 yield np.concatenate(targets), np.repeat(vectors, [len(t) for t in targets], axis=0)
 
     def stream_batches(self, batches: Iterable[Rows], pad: Callable[[Rows], Features]) -> Iterator[tuple[Rows, Vectors]]:
         """Embed batches that the caller has cut; yield (row numbers, vectors) in their order."""
-        return forward_batches(batches, pad, self._start, self.ahead)
+        return forward_batches(batches, pad, self._start, lambda: self.engine.ahead)
 
     def token_vectors(self, sentences: Sequence[str]) -> list[TokenVectors]:
         """The vectors before pooling, with the words they belong to."""
@@ -128,7 +121,7 @@ class Encoder(OnEngine):
 
     def hidden(self, ids: Sequence[Sequence[int]]) -> list[Vectors]:
         """The vectors before pooling of each row, (T or more, width), padding included."""
-        batches = self._batches(ids, lambda features: self.engine.start(features, lambda tokens, _: tokens))
+        batches = self.batches(ids, list(map(len, ids)), lambda features: self.engine.start(features, lambda tokens, _: tokens))
         vectors = {row: tokens for rows, hidden in batches for row, tokens in zip(rows.tolist(), hidden, strict=True)}
         return [vectors[row] for row in range(len(ids))]
 
@@ -154,15 +147,12 @@ class Encoder(OnEngine):
         numbers = [number for number in range(len(tokens.words)) if not special[tokens.word == number].any()]
         shortened = [[i for i, word in zip(encoding.ids, tokens.word, strict=True) if word != number] for number in numbers]
         words = [tokens.words[number] for number in numbers]
-        return words, in_order(self._batches(shortened, self._start), len(shortened), self.dim)
+        vectors = self.batches(shortened, list(map(len, shortened)), self._start)
+        return words, in_order(vectors, len(shortened), self.dim)
 
     def save(self, folder: Path, title: str = "", facts: Mapping[str, str] | None = None) -> None:
-        """Write a sentence-transformers folder with a model card of `facts`. Needs fp32 weights: rounded ones lose precision."""
-        if self.hardware.precision != "fp32":
-            raise ValueError(f"only fp32 weights are saved, these are {self.hardware.precision}")
-        folder.mkdir(parents=True, exist_ok=True)
-        self.transformer.save_pretrained(folder, safe_serialization=True)
-        self.tokenizer.save_pretrained(folder)
+        """Write a sentence-transformers folder with a model card of `facts`. Needs fp32 weights."""
+        super().save(folder)
         write_layout(folder, self.layout, int(self.config.hidden_size), self.max_length)
         for path, layer in zip(self.layout.dense, self._layers, strict=True):
             write_dense(folder / path, layer)
@@ -183,16 +173,6 @@ class Encoder(OnEngine):
         """Token ids of each sentence, special tokens included, cut at `max_length`."""
         encodings = self._backend.encode_batch_fast([self._clean(prompt + sentence) for sentence in sentences])
         return [encoding.ids for encoding in encodings]
-
-    def _batches(self, ids: Sequence[Sequence[int]], start: Start) -> Iterator[tuple[Rows, Vectors]]:
-        lengths = [len(row) for row in ids]
-        batches = token_budget_batches(lengths, self.engine.token_budget(sum(lengths)))
-        return forward_batches(batches, lambda rows: self.pad([ids[i] for i in rows]), start, self.ahead)
-
-    def pad(self, ids: Sequence[Sequence[int]]) -> Features:
-        """A batch on the device, padded to its longest row."""
-        device = self.hardware.device
-        return {"input_ids": pad_rows(ids, self.tokenizer.pad_token_id or 0, device), "attention_mask": attention_mask(ids, device)}
 
     def _hidden(self, features: Features) -> Tensor:
         """(B, T) ids -> (B, T, dim) token vectors."""

@@ -17,7 +17,7 @@ import torch
 from sbert_app.errors import UserError
 from sbert_app.models.engine.engine import UnreadWeights
 from sbert_app.models.engine.hardware import Hardware, use_fastest_attention
-from sbert_app.models.files.layout import DEFAULT_MAX_LENGTH, check_files, damaged, first_line, quoted
+from sbert_app.models.files.layout import check_files, damaged, first_line, quoted
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
 
@@ -42,9 +42,8 @@ def load_transformer(
         if model.config.is_encoder_decoder or not getattr(tokenizer, "is_fast", False):
             raise UserError(f"The model {quoted(name)} is not an encoder with a fast tokenizer: choose another model.")
         prefix = "" if labels is None else f"{model.base_model_prefix}."  # with a new head, only the transformer must be complete
-        check_complete(name, report, prefix, auto_class == ENCODER_CLASS or labels is not None)
-        check_finite(name, model)
-        check_tokenizer(name, tokenizer, model)
+        _check_complete(name, report, prefix, auto_class == ENCODER_CLASS or labels is not None)
+        _check_weights(name, model, len(tokenizer))
         cast(model, torch.float32 if getattr(model, "only_fp32", False) else hardware.dtype)
         use_fastest_attention(model, hardware)
         return model.eval().to(hardware.device), tokenizer
@@ -96,15 +95,7 @@ def _readable(name: str) -> Iterator[None]:
         ) from error
 
 
-def length_limit(limit: int | None, tokenizer: Any, config: Any) -> int:
-    """Most tokens per sentence: the folder's limit, at most what the tokenizer and the model's positions allow."""
-    positions = getattr(config, "max_position_embeddings", None) or DEFAULT_MAX_LENGTH
-    if config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet"):
-        positions -= 2  # these count positions from padding_idx + 1
-    return int(min(limit or tokenizer.model_max_length, tokenizer.model_max_length, positions))
-
-
-def check_complete(name: str, report: dict[str, Any], prefix: str, pooler_unused: bool) -> None:
+def _check_complete(name: str, report: dict[str, Any], prefix: str, pooler_unused: bool) -> None:
     """Raise UserError for missing weights, which transformers would fill with random numbers, and for surplus layers.
 
     report: from `from_pretrained(output_loading_info=True)`. prefix: of the weights that must be in the file.
@@ -119,16 +110,12 @@ def check_complete(name: str, report: dict[str, Any], prefix: str, pooler_unused
         raise damaged(name, f"config.json has no place for {len(unexpected)} weights, such as {unexpected[0]}")
 
 
-def check_finite(name: str, model: Any) -> None:
-    """Raise UserError if a weight is NaN or infinite. Checks the sums: one pass, no copy."""
+def _check_weights(name: str, model: Any, tokens: int) -> None:
+    """Raise UserError if a weight is NaN or infinite, or if there are fewer word vectors than the tokenizer has tokens."""
     for key, parameter in model.named_parameters():
-        if not torch.isfinite(parameter.detach().sum()):
+        if not torch.isfinite(parameter.detach().sum()):  # of the sum: one pass, no copy
             raise damaged(name, f"the weights {key} contain NaN or infinite values")
-
-
-def check_tokenizer(name: str, tokenizer: Any, model: Any) -> None:
-    """Raise UserError if the tokenizer has more tokens than the model has word vectors."""
-    tokens, vectors = len(tokenizer), model.get_input_embeddings().num_embeddings
+    vectors = model.get_input_embeddings().num_embeddings
     if tokens > vectors:
         raise UserError(
             f"The model {quoted(name)} has {vectors:,} word vectors, its tokenizer {tokens:,} tokens: they do not match. "

@@ -15,8 +15,7 @@ from sbert_app.models.defaults import NEW_POLY
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.forward import Features
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.models.files.card import POLY_USAGE
-from sbert_app.models.files.layout import CODES, POLY, check_files, damaged, first_line
+from sbert_app.models.files.layout import CODES, POLY, POLY_USAGE, check_files, damaged, first_line
 from sbert_app.models.files.trained_for import COSINE, UNKNOWN, Bounds, purpose
 from sbert_app.models.loading import fingerprint
 from sbert_app.models.pooling import POOLINGS
@@ -47,6 +46,8 @@ class Codes(nn.Module):
 
 class PolyEncoder(Encoder):
     """An encoder with 1 + m vectors a sentence, as one row: `encode` returns (n, (1 + m) * width). Compare by `similarity`."""
+
+    kind = POLY
 
     def __init__(self, encoder: Encoder, codes: Tensor) -> None:
         """codes: (m, hidden size of the encoder's transformer). The transformer is shared with `encoder`."""

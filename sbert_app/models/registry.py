@@ -22,7 +22,8 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, choose_hardware
 from sbert_app.models.files import finding
 from sbert_app.models.files.layout import POLY, first_line, kind_of, quoted
-from sbert_app.models.files.listing import ModelInfo, listed, rerankers
+from sbert_app.models.files.listing import ModelInfo, listed
+from sbert_app.models.files.trained_for import LIKENESS
 from sbert_app.models.poly_encoder import PairScorer, PolyEncoder, PolyScorer
 from sbert_app.models.words.untrained import is_untrained, untrained
 from sbert_app.settings import Settings
@@ -33,6 +34,7 @@ SAMPLE = "Does this model read a sentence?"
 LOADED_MODELS = 3  # kept in memory, least recently used dropped first
 
 Model = TypeVar("Model", PolyEncoder, Encoder, CrossEncoder)
+LOADERS: dict[str, Callable[..., Any]] = {DEFAULT_CROSS_ENCODER: bundled_cross_encoder, NEW_POLY: PolyEncoder.untrained}
 
 
 class Registry:
@@ -58,8 +60,9 @@ class Registry:
         return [info.name for info in known if untrained or info.origin != "untrained"]
 
     def rerankers(self) -> Sequence[str]:
-        """A list of the cross-encoders for search, by name: trained for answers or for an unknown task, never the bundled one."""
-        return rerankers(self.list())
+        """The names of the cross-encoders to re-rank answers with: one label, not bundled, and not trained for likeness."""
+        suited = (info for info in self.list() if info.kind == "cross-encoder" and info.scores_pairs and info.origin != "bundled")
+        return [info.name for info in suited if info.trained_for != LIKENESS]
 
     def pair_scorers(self, kinds: Sequence[str] = ("cross-encoder", POLY)) -> Sequence[ModelInfo]:
         """The available models of these kinds that give a pair one score; without those that are there to be trained."""
@@ -67,8 +70,7 @@ class Registry:
 
     def encoder(self, name: str = DEFAULT_ENCODER) -> Encoder:
         """The encoder of that name, loaded at most once. Raises UserError for an unknown name."""
-        is_bundled = finding.plain_name(name) in ("", DEFAULT_ENCODER) and self.hardware.device.type == "cpu"
-        return self._get("encoder", name, bundled_encoder if is_bundled else Encoder.from_folder)
+        return self._get(Encoder, name)
 
     def encoder_of(self, name: str, fingerprint: str) -> Encoder:
         """The encoder that embedded a corpus. Raises UserError if the model of that name has changed since."""
@@ -79,15 +81,11 @@ class Registry:
 
     def cross_encoder(self, name: str) -> CrossEncoder:
         """The cross-encoder of that name, loaded at most once. Raises UserError for an unknown name."""
-        name = finding.plain_name(name)
-        load = CrossEncoder.from_folder if name != DEFAULT_CROSS_ENCODER else bundled_cross_encoder
-        return self._get("cross-encoder", name, load)
+        return self._get(CrossEncoder, name)
 
     def pair_scorer(self, name: str) -> PairScorer:
         """The cross-encoder or poly-encoder of that name, loaded at most once. Raises UserError for an unknown name."""
-        if self.kind(name) != POLY:
-            return self.cross_encoder(name)
-        return PolyScorer(self._get(POLY, name, _poly_loader(finding.plain_name(name))))
+        return PolyScorer(self._get(PolyEncoder, name)) if self.kind(name) == POLY else self.cross_encoder(name)
 
     def kind(self, name: str) -> str:
         """Whether the model of that name is an encoder, a cross-encoder or a poly-encoder. Raises UserError for an unknown name."""
@@ -117,20 +115,18 @@ class Registry:
     def trainable(self, name: str = DEFAULT_ENCODER) -> Encoder:
         """A separate fp32 copy of an encoder or poly-encoder, for training: the shared one is never changed."""
         name = finding.plain_name(name) or DEFAULT_ENCODER
-        fp32 = replace(self.hardware, dtype=torch.float32)
-        if self.kind(name) == POLY:
-            return self._read(POLY, name, _poly_loader(name), fp32)
-        return self._read("encoder", name, Encoder.from_folder, fp32)
+        of = PolyEncoder if self.kind(name) == POLY else Encoder
+        return self._read(of, name, LOADERS.get(name, of.from_folder), replace(self.hardware, dtype=torch.float32))
 
-    def _get(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
-        key = kind, finding.plain_name(name) or DEFAULT_ENCODER
+    def _get(self, of: type[Model], name: str) -> Model:
+        key = of.kind, finding.plain_name(name) or DEFAULT_ENCODER
         with self._lock:
             loading = self._loading.setdefault(key, threading.Lock())
         try:
             with loading:  # one lock per model: a slow download does not block the others
                 model: Model | None = self._loaded.get(key)
                 if model is None:
-                    model = self._load(*key, load)
+                    model = self._load(of, key[1])
                 self._keep(key, model)
                 return model
         finally:
@@ -147,31 +143,33 @@ class Registry:
         if dropped:
             gc.collect()  # a network refers to itself: without this it stays for minutes
 
-    def _load(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
+    def _load(self, of: type[Model], name: str) -> Model:
+        load = LOADERS.get(name, of.from_folder)
+        if name == DEFAULT_ENCODER and self.hardware.device.type == "cpu":
+            load = bundled_encoder
         private = self.settings.hosted and RUN_NAME.fullmatch(name)  # a deleted run leaves no copy
         if private or is_untrained(name):
-            return self._read(kind, name, load, self.hardware)
+            return self._read(of, name, load, self.hardware)
         base: tuple[Path, ...] = (finding.checked_bundled_folder(),) if name == DEFAULT_CROSS_ENCODER else ()
         folders = (*base, self.folder(name))
-        if (ready := self.acceleration.ready(kind, folders)) is not None:
-            model = load(folders[-1], self.hardware, name, weights=False)
+        if (ready := self.acceleration.ready(of.kind, folders)) is not None:
+            model: Model = load(folders[-1], self.hardware, name, weights=False)
             engine, model.fingerprint = ready
             model.use(engine)
-            log.info("loaded %s %s on %s", kind, name, model.runs_on)
+            log.info("loaded %s %s on %s", of.kind, name, model.runs_on)
             return tested(model)
-        model = self._read(kind, name, load, self.hardware)
-        log.info("loaded %s %s on %s", kind, name, self.hardware)
+        model = self._read(of, name, load, self.hardware)
+        log.info("loaded %s %s on %s", of.kind, name, self.hardware)
         self.acceleration.begin(model, folders)
         return model
 
-    def _read(self, kind: str, name: str, load: Callable[..., Model], hardware: Hardware) -> Model:
-        if is_untrained(name):
-            check_kind(kind, name, "encoder")
-            encoder: Any = untrained(name, hardware, files=not self.settings.hosted)
-            return tested(encoder)
-        folder = self.folder(name)
-        check_kind(kind, name, _kind_of(name, folder))
-        return tested(load(folder, hardware, name))
+    def _read(self, of: type[Model], name: str, load: Callable[..., Model], hardware: Hardware) -> Model:
+        folder = None if is_untrained(name) else self.folder(name)
+        kind = _kind_of(name, folder) if folder else "encoder"
+        if kind != of.kind:
+            raise UserError(f"The model {quoted(name)} is of kind {kind}; this needs a model of kind {of.kind}.")
+        model: Any = load(folder, hardware, name) if folder else untrained(name, hardware, files=not self.settings.hosted)
+        return tested(model)
 
     def folder(self, name: str) -> Path:
         """Where the model of that name is. Raises UserError for an unknown name."""
@@ -195,10 +193,6 @@ def _kind_of(name: str, folder: Path) -> str:
     return known.get(name) or kind_of(folder, name)
 
 
-def _poly_loader(name: str) -> Callable[..., PolyEncoder]:
-    return PolyEncoder.untrained if name == NEW_POLY else PolyEncoder.from_folder
-
-
 def tested(model: Model) -> Model:
     """Return the model after running a test sentence. Raises UserError if that fails or returns NaN or infinity."""
     try:
@@ -208,9 +202,3 @@ def tested(model: Model) -> Model:
     if len(outputs) != 1 or not np.isfinite(outputs).all():
         raise UserError(f"The model {quoted(model.name)} returns NaN or infinity. Save or download it again, or choose another.")
     return model
-
-
-def check_kind(kind: str, name: str, actual: str) -> None:
-    """Raise UserError unless a model is of the kind that is needed."""
-    if actual != kind:
-        raise UserError(f"The model {quoted(name)} is of kind {actual}; this needs a model of kind {kind}.")

@@ -35,16 +35,15 @@ class Places:
 def own_token_vectors(encoder: Encoder, sentences: Sequence[str], prompt: str = "") -> list[Vectors]:
     """The unit vectors of each sentence's own tokens, (T, width) float32; (0, width) for a sentence without any."""
     encodings = encoder.encodings(sentences, prompt)
-    own = [own_tokens(encoding, len(prompt)) for encoding in encodings]
     vectors = encoder.hidden([encoding.ids for encoding in encodings])
-    return [unit_rows(vectors[i][own[i]]) for i in range(len(sentences))]
+    own = (_own(encoding, len(prompt))[0] for encoding in encodings)
+    return [unit_rows(rows[positions]) for rows, positions in zip(vectors, own, strict=True)]
 
 
 def places(encoder: Encoder, sentence: str, prompt: str = "") -> Places:
     """Where a sentence's own tokens are, in the order of their vectors."""
     encoding = encoder.encodings([sentence], prompt)[0]
-    own = own_tokens(encoding, len(prompt))
-    spans = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)[own] - len(prompt)
+    own, spans = _own(encoding, len(prompt))
     return Places(np.clip(spans, 0, len(sentence)), np.array([encoding.word_ids[i] for i in own.tolist()], dtype=np.int64))
 
 
@@ -58,14 +57,15 @@ def characters_read(encoder: Encoder, sentence: str, prompt: str = "") -> int:
 
 def is_one_piece(encoder: Encoder, word: str) -> bool:
     """Whether the model's vocabulary holds the word as a whole, as it does frequent words."""
-    return len(own_tokens(encoder.encodings([word])[0], 0)) == 1
+    return len(_own(encoder.encodings([word])[0], 0)[0]) == 1
 
 
-def own_tokens(encoding: Any, prompt: int) -> NDArray[np.int64]:
-    """Positions of the tokens that are neither special nor of the prompt, which takes so many characters."""
+def _own(encoding: Any, prompt: int) -> tuple[NDArray[np.int64], Offsets]:
+    """Of the tokens that are neither special nor of the prompt, which takes so many characters: positions, and spans after it."""
     special = np.array(encoding.special_tokens_mask, dtype=bool)
-    ends = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)[:, 1]
-    return np.flatnonzero(~special & (ends > prompt))
+    spans = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
+    own = np.flatnonzero(~special & (spans[:, 1] > prompt))
+    return own, spans[own] - prompt
 
 
 def passage_spans(encoder: Encoder, texts: Sequence[str]) -> dict[int, list[Span]]:
@@ -83,7 +83,7 @@ def passage_spans(encoder: Encoder, texts: Sequence[str]) -> dict[int, list[Span
 def _cut(encoder: Encoder, text: str, encoding: Any) -> list[Span]:
     """The passages of one text. encoding: its first tokens; its `overflowing` holds all others, max_length at a time."""
     prompt = len(encoder.document_prompt)
-    windows = [_offsets(window, prompt) for window in (encoding, *encoding.overflowing)]
+    windows = [_own(window, prompt)[1] for window in (encoding, *encoding.overflowing)]
     if len(windows) == 1 or not len(windows[0]):
         return []
     offsets = np.concatenate(windows)
@@ -96,11 +96,6 @@ def _cut(encoder: Encoder, text: str, encoding: Any) -> list[Span]:
     passages = _joined(_pieces(text, starts, ends, room), min(JOINED_TOKENS, room))
     spans = [(int(starts[first]), int(ends[last - 1])) for first, last in passages]
     return [(end - len(text[start:end].lstrip()), end) for start, end in spans]  # without a blank in front
-
-
-def _offsets(encoding: Any, prompt: int) -> Offsets:
-    offsets = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)
-    return np.asarray(offsets[own_tokens(encoding, prompt)] - prompt)
 
 
 def _pieces(text: str, starts: Offsets, ends: Offsets, room: int) -> list[Tokens]:

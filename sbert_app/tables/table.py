@@ -98,16 +98,12 @@ def csv_file(records: Sequence[Mapping[str, Any]]) -> str:
 
 def guarded(text: str) -> str:
     """Put an apostrophe before a text that a spreadsheet would run as a formula."""
-    return f"'{text}" if text.startswith(CONTROLS) or _is_formula(text) else text
-
-
-def _is_formula(text: str) -> bool:
-    """Whether the first visible character begins a formula, in any of its widths."""
     if NUMBER.fullmatch(text):
-        return False
-    # Skipped are blanks, controls, zero-width characters and combining marks.
+        return text
+    # The first visible character tells, in any of its widths: not blanks, controls, zero-width characters and combining marks.
     first = next((letter for letter in text if not letter.isspace() and unicodedata.category(letter)[0] not in "CMZ"), "")
-    return unicodedata.normalize("NFKC", first)[:1] in tuple(FORMULA)
+    runs = text.startswith(CONTROLS) or unicodedata.normalize("NFKC", first)[:1] in tuple(FORMULA)
+    return f"'{text}" if runs else text
 
 
 def _field(value: Any, delimiter: str) -> str:

@@ -9,7 +9,6 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,7 +19,6 @@ from sbert_app.models.acceleration import NETWORK, PROOF, Acceleration, Conversi
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.engine import OnEngine
 from sbert_app.models.files.finding import CROSS_ENCODER
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
@@ -150,8 +148,8 @@ def test_a_batch_that_cannot_start_is_not_waited_for(fast):
     assert fast.encode(["A cat."]).shape == (1, 384)
 
 
-def test_weights_that_are_being_read_when_the_engine_comes_are_given_up_too(cpu):
-    model = OnEngine(SimpleNamespace(config=None), lambda features: features["input_ids"], cpu)
+def test_weights_that_are_being_read_when_the_engine_comes_are_given_up_too(tiny, cpu):
+    model = Encoder.from_folder(tiny, cpu)
     reading, go_on = threading.Event(), threading.Event()
 
     def reader():

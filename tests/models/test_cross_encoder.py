@@ -26,23 +26,14 @@ def pairs(sentences):
     return [*zip(sentences[:30], sentences[30:60], strict=True), ("", "blank"), ("long " * 600, "short")]
 
 
-def test_scores_equal_sentence_transformers(saved, pairs):
+def test_scores_equal_sentence_transformers_also_after_saving(saved, pairs, tmp_path):
     theirs, folder = saved
-    ours = CrossEncoder.from_folder(folder, FP32).score(pairs)
-    expected = theirs.predict(pairs)
-    assert ours.shape == expected.shape
-    assert np.abs(ours - expected).max() < 1e-5
-
-
-def test_the_two_sentences_are_told_apart(saved, pairs):
-    ours = CrossEncoder.from_folder(saved[1], FP32)
-    assert np.abs(ours.score(pairs[:5]) - ours.score([(b, a) for a, b in pairs[:5]])).max() > 1e-6
-
-
-def test_saved_folder_loads_in_sentence_transformers(saved, pairs, tmp_path):
-    ours = CrossEncoder.from_folder(saved[1], FP32)
+    ours, expected = CrossEncoder.from_folder(folder, FP32), theirs.predict(pairs)
+    scores = ours.score(pairs)
+    assert scores.shape == expected.shape and np.abs(scores - expected).max() < 1e-5
+    assert np.abs(scores[:5] - ours.score([(b, a) for a, b in pairs[:5]])).max() > 1e-6  # the two sentences are told apart
     ours.save(tmp_path)
-    assert np.abs(Theirs(str(tmp_path), device="cpu").predict(pairs) - ours.score(pairs)).max() < 1e-5
+    assert np.abs(Theirs(str(tmp_path), device="cpu").predict(pairs) - scores).max() < 1e-5
 
 
 SIGMOID, IDENTITY = "torch.nn.modules.activation.Sigmoid", "torch.nn.modules.linear.Identity"

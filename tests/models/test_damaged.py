@@ -12,8 +12,6 @@ from safetensors.torch import load_file, save_file
 
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY
-from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.registry import Registry
 from sbert_app.models.words.untrained import DESIGNS
 
@@ -39,6 +37,7 @@ NAMES = {
     "climbing run": "runs/../x",
     "a file": str(__file__),
     "a run with a newline": "runs/2026-01-01-abc\n",
+    "of no model": "org/none",
 }
 ROTTEN = {
     "emptied": b"",
@@ -51,11 +50,9 @@ ROTTEN = {
 
 
 @pytest.fixture
-def mine(registry, model_folder):
-    """A copy of the bundled folder under models/, and a whole one beside it."""
-    for name in ("mine", "whole"):
-        shutil.copytree(model_folder, registry.settings.models / name)
-    return registry.settings.models / "mine"
+def whole(mine, model_folder):
+    """The bundled folder under models/, beside a copy that a test damages."""
+    (mine.parent / "whole").symlink_to(model_folder)
 
 
 def refusal(call, *args):
@@ -84,7 +81,7 @@ def test_a_long_name_is_cut_in_the_message(registry):
 
 
 @pytest.mark.parametrize("content", ROTTEN.values(), ids=ROTTEN)
-def test_a_rotten_config_is_listed_as_damaged_and_named_when_it_is_loaded(registry, mine, content):
+def test_a_rotten_config_is_listed_as_damaged_and_named_when_it_is_loaded(registry, mine, whole, content):
     (mine / "config.json").write_bytes(content)
     kinds = {model.name: (model.kind, model.available) for model in registry.list()}
     assert kinds["mine"] == ("damaged", False) and kinds["whole"] == ("encoder", True)
@@ -95,7 +92,7 @@ def test_a_rotten_config_is_listed_as_damaged_and_named_when_it_is_loaded(regist
 
 
 @pytest.mark.parametrize("name", ["config.json", "modules.json", "1_Pooling/config.json", "model.safetensors", "tokenizer.json"])
-def test_a_folder_in_the_place_of_a_file_is_a_sentence(registry, mine, name):
+def test_a_folder_in_the_place_of_a_file_is_a_sentence(registry, mine, whole, name):
     (mine / name).unlink()
     (mine / name).mkdir()
     assert {model.name for model in registry.list()} >= {"mine", "whole"}
@@ -129,9 +126,24 @@ def test_a_rotten_file_is_a_sentence(registry, mine, name, content):
     assert "'mine'" in refusal(registry.encoder, "mine")
 
 
-def test_a_lost_modules_file_is_noticed(registry, mine):
-    (mine / "modules.json").unlink()
-    assert "modules.json is missing" in refusal(registry.encoder, "mine")
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("modules.json", "", "modules.json is missing"),
+        ("model.safetensors", "", "'mine' has no weights: model.safetensors is missing"),
+        ("modules.json", '[{"path": "", "type": "models.CNN"}]', "built from the modules CNN"),
+        (
+            "1_Pooling/config.json",
+            '{"pooling_mode_mean_sqrt_len_tokens": true}',
+            "pools by mean_sqrt_len_tokens. Must be one of",
+        ),
+    ],
+)
+def test_what_is_lost_or_not_supported_is_named(registry, mine, file, content, message):
+    (mine / file).unlink()
+    if content:
+        (mine / file).write_text(content)
+    assert message in refusal(registry.encoder, "mine")
 
 
 def test_rotten_weights_are_a_sentence(registry, mine):
@@ -149,43 +161,41 @@ def rewrite(folder, change):
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_weights_that_are_no_numbers_are_refused(registry, mine, value):
-    rewrite(mine, lambda weights: weights["encoder.layer.3.output.dense.weight"][5].fill_(value))
-    assert "encoder.layer.3.output.dense.weight contain NaN or infinite values" in refusal(registry.encoder, "mine")
+LAYER = "encoder.layer.3.output.dense.weight"
+WORDS = "embeddings.word_embeddings.weight"
+UNFIT = {  # how the weights are changed, how the config, and what is said
+    "not a number": (lambda weights: weights[LAYER][5].fill_(torch.nan), {}, f"{LAYER} contain NaN or infinite values"),
+    "infinite": (lambda weights: weights[LAYER][5].fill_(torch.inf), {}, f"{LAYER} contain NaN or infinite values"),
+    "missing": (lambda weights: weights.pop(LAYER), {}, f"1 weights are missing, such as {LAYER}"),
+    "more layers than the config": (dict.copy, {"num_hidden_layers": 4}, "config.json has no place for 32 weights"),
+    "the tokenizer of a larger model": (
+        lambda weights: weights.update({WORDS: torch.zeros(30_000, 384)}), {"vocab_size": 30_000},
+        "30,000 word vectors, its tokenizer 30,522 tokens",
+    ),
+}  # fmt: skip
 
 
-def test_missing_weights_are_refused_and_not_replaced_by_random_ones(registry, mine):
-    rewrite(mine, lambda weights: weights.pop("encoder.layer.3.output.dense.weight"))
-    assert "1 weights are missing, such as encoder.layer.3.output.dense.weight" in refusal(registry.encoder, "mine")
+@pytest.mark.parametrize("fault", UNFIT)
+def test_weights_that_do_not_fit_are_refused_and_not_replaced_by_random_ones(registry, mine, fault):
+    change, config, message = UNFIT[fault]
+    rewrite(mine, change)
+    (mine / "config.json").write_text(json.dumps(json.loads((mine / "config.json").read_text()) | config))
+    assert message in refusal(registry.encoder, "mine")
 
 
 def test_a_missing_pooler_is_no_fault_of_an_encoder(registry, mine):
-    before = registry.encoder("whole").encode(["a sentence"])
+    before = registry.encoder().encode(["a sentence"])
     rewrite(mine, lambda weights: [weights.pop(key) for key in list(weights) if key.startswith("pooler")])
     assert np.array_equal(registry.encoder("mine").encode(["a sentence"]), before)
 
 
-def test_a_cross_encoder_without_its_head_is_refused(registry, mine):
+def test_a_cross_encoder_without_its_head_is_refused(registry):
     cross, folder = registry.cross_encoder(DEFAULT_CROSS_ENCODER), registry.settings.models / "cross"
     cross.save(folder)
     assert registry.cross_encoder("cross").labels == 1
     rewrite(folder, lambda weights: weights.pop("classifier.weight"))
     other = Registry(registry.settings)
     assert "such as classifier.weight" in refusal(other.cross_encoder, "cross")
-
-
-def test_layers_that_the_config_does_not_know_are_refused(registry, mine):
-    config = json.loads((mine / "config.json").read_text())
-    (mine / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 4}))
-    assert "config.json has no place for 32 weights" in refusal(registry.encoder, "mine")
-
-
-def test_the_tokenizer_of_a_larger_model_is_refused(registry, mine):
-    rewrite(mine, lambda weights: weights.update({"embeddings.word_embeddings.weight": torch.zeros(30_000, 384)}))
-    config = json.loads((mine / "config.json").read_text())
-    (mine / "config.json").write_text(json.dumps(config | {"vocab_size": 30_000}))
-    assert "30,000 word vectors, its tokenizer 30,522 tokens" in refusal(registry.encoder, "mine")
 
 
 @pytest.mark.parametrize("kind", ["missing", "a file", "unreadable"])
@@ -206,8 +216,3 @@ def test_the_list_survives_whatever_the_models_folder_is(registry, kind):
 def test_a_half_written_model_is_not_listed(registry, mine):
     shutil.copytree(mine, mine.parent / ".0a1b2c")
     assert "0a1b2c" not in str(registry.list())
-
-
-def test_an_encoder_of_a_folder_is_whole_after_all(mine, encoder):
-    loaded = Encoder.from_folder(mine, choose_hardware("cpu", "fp32"), encoder.name)
-    assert loaded.fingerprint == encoder.fingerprint

@@ -5,9 +5,10 @@ import json
 import re
 import zipfile
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from sbert_app.settings import HOSTED_LIMITS, Limits
 
@@ -20,9 +21,9 @@ ROWS = [
 ]
 
 
-def parquet(frame: pd.DataFrame) -> bytes:
+def parquet(table: pd.DataFrame | pa.Table) -> bytes:
     stream = io.BytesIO()
-    frame.to_parquet(stream)
+    pq.write_table(pa.Table.from_pandas(table) if isinstance(table, pd.DataFrame) else table, stream)
     return stream.getvalue()
 
 
@@ -50,20 +51,19 @@ FILES = {
 }  # fmt: skip
 
 
-def workbook(cells: dict[str, str], path: Path, before: str = "", prolog: str = "") -> Path:
+def workbook(cells: dict[str, str], before: str = "", prolog: str = "") -> bytes:
     """An .xlsx with the texts at their places, rows in order. before: XML ahead of the rows; prolog: ahead of the sheet."""
     rows: dict[str, str] = {}
     for place, text in cells.items():
         number = re.sub(r"\D", "", place)
         rows[number] = rows.get(number, "") + f'<c r="{place}" t="inlineStr"><is><t>{text}</t></is></c>'
     data = "".join(f'<row r="{number}">{row}</row>' for number, row in rows.items())
-    with zipfile.ZipFile(io.BytesIO(xlsx(pd.DataFrame({"a": ["b"]})))) as plain, zipfile.ZipFile(path, "w") as archive:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(xlsx(pd.DataFrame({"a": ["b"]})))) as plain, zipfile.ZipFile(stream, "w") as archive:
         for entry in plain.namelist():
             text = plain.read(entry).decode()
             if entry == "xl/worksheets/sheet1.xml":
-                text = re.sub(
-                    r"<dimension[^>]*>", before, re.sub(r"<sheetData>.*</sheetData>", f"<sheetData>{data}</sheetData>", text)
-                )
-                text = prolog + text
+                text = re.sub(r"<sheetData>.*</sheetData>", f"<sheetData>{data}</sheetData>", text)
+                text = prolog + re.sub(r"<dimension[^>]*>", before, text)
             archive.writestr(entry, text)
-    return path
+    return stream.getvalue()

@@ -17,28 +17,28 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="no bound on memory e
 
 
 @LINUX
-def test_a_file_that_takes_too_much_memory_is_a_sentence(write):
+def test_a_file_that_takes_too_much_memory_is_a_sentence(read):
     bomb = gzip.compress(b"[" + b"[]," * 5_000_000 + b"[]]")
     with pytest.raises(UserError, match=r"'a.json.gz' needs too much memory to read. Save it as CSV UTF-8"):
-        read_table(write("a.json.gz", bomb), replace(HOSTED, reading_bytes=100 * MEGABYTE))
+        read("a.json.gz", bomb, replace(HOSTED, reading_bytes=100 * MEGABYTE))
 
 
 @LINUX
-def test_a_small_file_cannot_ask_for_much_whatever_the_limits(write):
+def test_a_small_file_cannot_ask_for_much_whatever_the_limits(read):
     bomb = gzip.compress(b"[" + b"[]," * 20_000_000 + b"[]]")
     with pytest.raises(UserError, match=r"'a.json.gz' needs too much memory to read"):
-        read_table(write("a.json.gz", bomb), LIMITS)
+        read("a.json.gz", bomb)
 
 
-def test_a_file_that_takes_too_long_is_a_sentence(write):
+def test_a_file_that_takes_too_long_is_a_sentence(read):
     with pytest.raises(UserError, match=r"'a.xlsx' takes more than 0.01 seconds to read. Save it as CSV UTF-8"):
-        read_table(write("a.xlsx", FILES["a.xlsx"]), replace(LIMITS, reading_seconds=0.01))
+        read("a.xlsx", FILES["a.xlsx"], replace(LIMITS, reading_seconds=0.01))
 
 
-def test_what_the_child_reads_is_what_this_process_reads(write):
+def test_what_the_child_reads_is_what_this_process_reads(read):
     line = json.dumps({"text": "a sentence \U0001f600", "\ud83dteam": "half \ud83d"}) + "\n"
     text = line * (SMALL // len(line)) + "not json\n"
-    here, there = read_table(write("a.jsonl", text), LIMITS), read_table(write("b.jsonl.gz", text), LIMITS)
+    here, there = read("a.jsonl", text), read("b.jsonl.gz", text)
     assert here.frame.equals(there.frame) and here.rows.tolist() == there.rows.tolist()
     assert (here.skipped, here.notes, here.nbytes) == (there.skipped, there.notes, there.nbytes)
 

@@ -1,63 +1,127 @@
-"""What runs a transformer over batches; the engine that always can: torch, on a GPU or a CPU; and a model on an engine."""
+"""What runs a transformer over batches: torch, which always can, or OpenVINO on a CPU; and a model on one of them.
 
+OpenVINO has a stream a core, each computing a batch of its own. One thread a batch waits for no other thread: beside two programs
+at full load on two cores, this keeps half of its rate, torch a third (docs/performance.md).
+"""
+
+import os
 import threading
-from collections.abc import Callable
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from pathlib import Path
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
-from sbert_app.models.engine.forward import Features, Fetch, Start
-from sbert_app.models.engine.hardware import Hardware
+from sbert_app.models.engine.forward import Features, Fetch, Start, attention_mask, forward_batches, pad_rows, token_budget_batches
+from sbert_app.models.engine.hardware import Hardware, cores
+from sbert_app.models.files.layout import DEFAULT_MAX_LENGTH
+from sbert_app.vectors import Rows, Vectors
 
+Forward = Callable[[Features], Tensor]  # a transformer on torch
 Finish = Callable[[Tensor, Features], Tensor]  # a transformer's outputs and its inputs -> what is asked of it
-
-
-class Engine(Protocol):
-    """Computes a transformer's outputs: token vectors (B, T, width), or the logits (B, k) of a cross-encoder."""
-
-    @property
-    def name(self) -> str:
-        """As the page calls it."""
-
-    def token_budget(self, tokens: int) -> int:
-        """Padded tokens per batch that it is fastest with, for a job of so many tokens."""
-
-    @property
-    def ahead(self) -> int:
-        """Batches to start before an earlier one is fetched."""
-
-    def start(self, features: Features, finish: Finish) -> Fetch:
-        """Begin a batch, (B, T) ids; calling the result waits for it and gives its outputs, finished."""
-
-    def settle(self) -> float:
-        """Wait until nothing that was started still computes. Returns the seconds lost: those in which half computed count half."""
+TOKENS = 500  # padded tokens per batch at most; 500 to 1,500 measured alike on 2 cores, and the smaller one lets others in sooner
+ROUNDS = 4  # batches a stream of a small job at least, so that no stream waits long for the last one
+LEAST_TOKENS = 100
+SHAPES = 200  # of batches, whose kernels a stream keeps; by default 5,000: 60 to 100 MB more, at the same rate within 2 %
 
 
 class TorchEngine:
-    """Runs `forward` without gradients. On a GPU it only queues the work; on a CPU it has computed when `start` returns."""
+    """Runs `forward` without gradients. On a GPU it only queues the work; on a CPU it has computed when `start` returns.
+
+    name: as the page calls it. ahead: batches to start before an earlier one is fetched.
+    """
 
     name = "torch"
 
-    def __init__(self, forward: Callable[[Features], Tensor], hardware: Hardware) -> None:
-        self._forward, self._device = forward, hardware.device
-        self._budget, self.ahead = hardware.token_budget, hardware.ahead
+    def __init__(self, forward: Forward, hardware: Hardware) -> None:
+        self._forward, self._hardware, self.ahead = forward, hardware, hardware.ahead
 
     def start(self, features: Features, finish: Finish) -> Fetch:
+        """Begin a batch, (B, T) ids; calling the result waits for it and gives its outputs, finished.
+
+        The outputs are token vectors (B, T, width), or the logits (B, k) of a cross-encoder.
+        """
         return at_once(lambda batch: finish(self._forward(batch), batch))(features)
 
     def token_budget(self, tokens: int) -> int:
-        return self._budget
+        """Padded tokens per batch that it is fastest with, for a job of so many tokens."""
+        return self._hardware.token_budget
 
     def settle(self) -> float:
-        if self._device.type == "cuda":
-            torch.cuda.synchronize(self._device)
+        """Wait until nothing that was started still computes. Returns the seconds lost: those in which half computed count half."""
+        if self._hardware.device.type == "cuda":
+            torch.cuda.synchronize(self._hardware.device)
         return 0.0
 
 
-def at_once(forward: Callable[[Features], Tensor]) -> Start:
+class OpenVinoEngine:
+    """A network of one input per feature and one output, compiled for this processor, with the methods of `TorchEngine`.
+
+    Several threads may use it.
+    """
+
+    name = "OpenVINO"
+
+    def __init__(self, network: Path, hardware: Hardware) -> None:
+        """network: the .xml file, its weights beside it. Raises RuntimeError if OpenVINO cannot read it."""
+        import openvino  # a quarter of a second
+        from threadpoolctl import ThreadpoolController
+
+        self.ahead = cores()
+        # Two processes that were given a part of the cores each would be pinned to the same ones.
+        options = {
+            "NUM_STREAMS": self.ahead,
+            "ENABLE_CPU_PINNING": self.ahead >= (os.cpu_count() or 1),
+            "INFERENCE_NUM_THREADS": self.ahead,
+            "CPU_RUNTIME_CACHE_CAPACITY": SHAPES,
+            "INFERENCE_PRECISION_HINT": "bf16" if hardware.dtype == torch.bfloat16 else "f32",
+        }
+        self._network: Any = openvino.Core().compile_model(network, "CPU", options)
+        self._inputs = [port.any_name for port in self._network.inputs]
+        self._idle: deque[Any] = deque()  # requests, each with memory of its own for a batch
+        self._running: dict[Any, None] = {}  # in the order of their start
+        self._torch_threads = ThreadpoolController().select(user_api="openmp")
+
+    def start(self, features: Features, finish: Finish) -> Fetch:
+        try:
+            request = self._idle.popleft()
+        except IndexError:
+            request = self._network.create_infer_request()
+        request.start_async({name: features[name].numpy() for name in self._inputs}, share_inputs=True)  # `fetch` keeps them alive
+        self._running[request] = None
+
+        def fetch() -> torch.Tensor:
+            try:
+                request.wait()
+            finally:
+                self._running.pop(request, None)
+            outputs = torch.from_numpy(request.get_output_tensor(0).data.copy())
+            self._idle.append(request)
+            # Pooling takes a thousandth of the time; spread over threads, it waits for cores that other batches hold.
+            with torch.inference_mode(), self._torch_threads.limit(limits=1):
+                return finish(outputs, features)
+
+        return fetch
+
+    def token_budget(self, tokens: int) -> int:
+        return min(TOKENS, max(LEAST_TOKENS, tokens // (ROUNDS * self.ahead)))
+
+    def settle(self) -> float:
+        idle, running = 0.0, tuple(self._running)
+        for ended, request in enumerate(running):
+            start = time.perf_counter()
+            request.wait()
+            busy = min(len(running) - ended, self.ahead)
+            idle += (time.perf_counter() - start) * (1 - busy / self.ahead)
+        return idle
+
+
+def at_once(forward: Forward) -> Start:
     """Compute a batch when it is started, without gradients."""
 
     def start(features: Features) -> Fetch:
@@ -81,14 +145,19 @@ class OnEngine:
     reader: reads torch's weights from disk again. A model that has one gives them up while another engine computes.
     """
 
-    def __init__(self, transformer: Any, forward: Callable[[Features], Tensor], hardware: Hardware) -> None:
-        """transformer: torch's, or UnreadWeights if `reader` is set before torch is needed. forward: the transformer on torch."""
-        self.config, self.hardware = transformer.config, hardware
+    def __init__(self, name: str, model: Any, tokenizer: Any, forward: Forward, hardware: Hardware, limit: int | None) -> None:
+        """model: UnreadWeights if `reader` is set before torch is needed. limit: tokens of a row, where its folder says so."""
+        self.name, self.tokenizer, self.config, self.hardware = name, tokenizer, model.config, hardware
+        self.max_length = length_limit(limit, tokenizer, model.config)
+        # Set once: changing truncation while another thread tokenises would be a race.
+        self._backend = tokenizer.backend_tokenizer
+        self._backend.enable_truncation(self.max_length)
+        self._backend.no_padding()
         self.reader: Callable[[], Any] | None = None
-        self._transformer = None if isinstance(transformer, UnreadWeights) else transformer
+        self._transformer = None if isinstance(model, UnreadWeights) else model
         self._reading = threading.Lock()
         self.torch_engine = TorchEngine(forward, hardware)
-        self.engine: Engine = self.torch_engine
+        self.engine: TorchEngine | OpenVinoEngine = self.torch_engine
         self.engine_note = ""  # why it has no faster engine, where it should
 
     @property
@@ -99,7 +168,7 @@ class OnEngine:
                 self._transformer = self.reader()
             return self._transformer
 
-    def use(self, engine: Engine) -> None:
+    def use(self, engine: TorchEngine | OpenVinoEngine) -> None:
         """Compute with this engine from the next batch on."""
         self.engine = engine
         self.release()
@@ -110,11 +179,26 @@ class OnEngine:
             if self.reader is not None:
                 self._transformer = None
 
-    def ahead(self) -> int:
-        """Batches that the engine of this moment wants started before an earlier one is fetched."""
-        return self.engine.ahead
+    def pad(self, rows: Sequence[Any]) -> Features:
+        """A batch on the device, padded to its longest row of token ids."""
+        device = self.hardware.device
+        ids = pad_rows(rows, self.tokenizer.pad_token_id or 0, device)
+        return {"input_ids": ids, "attention_mask": attention_mask(rows, device)}
 
-    def on(self, engine: Engine) -> Self:
+    def batches(self, rows: Sequence[Any], lengths: Sequence[int], start: Start) -> Iterator[tuple[Rows, Vectors]]:
+        """Compute rows that `pad` takes, of so many tokens each; yield (row numbers, outputs) batch by batch."""
+        cut = token_budget_batches(lengths, self.engine.token_budget(sum(lengths)))
+        return forward_batches(cut, lambda numbers: self.pad([rows[i] for i in numbers]), start, lambda: self.engine.ahead)
+
+    def save(self, folder: Path) -> None:
+        """Write the transformer and its tokenizer. Needs fp32 weights: rounded ones lose precision."""
+        if self.hardware.dtype != torch.float32:
+            raise ValueError(f"only fp32 weights are saved, these are {self.hardware.precision}")
+        folder.mkdir(parents=True, exist_ok=True)
+        self.transformer.save_pretrained(folder, safe_serialization=True)
+        self.tokenizer.save_pretrained(folder)
+
+    def on(self, engine: TorchEngine | OpenVinoEngine) -> Self:
         """This model with another engine, sharing all else."""
         other = copy(self)
         other.engine = engine
@@ -124,3 +208,11 @@ class OnEngine:
     def runs_on(self) -> str:
         """Device, precision and engine, such as "CPU, bf16, OpenVINO"."""
         return f"{self.hardware}, {self.engine.name}"
+
+
+def length_limit(limit: int | None, tokenizer: Any, config: Any) -> int:
+    """Most tokens per sentence: the folder's limit, at most what the tokenizer and the model's positions allow."""
+    positions = getattr(config, "max_position_embeddings", None) or DEFAULT_MAX_LENGTH
+    if config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet"):
+        positions -= 2  # these count positions from padding_idx + 1
+    return int(min(limit or tokenizer.model_max_length, tokenizer.model_max_length, positions))

@@ -44,16 +44,13 @@ class Hardware:
 
 def machine() -> str:
     """Processor and cores, to show beside measured times, such as "AMD EPYC 9B45, 2 cores"."""
-    return f"{_processor()}, {os.cpu_count()} cores"
-
-
-def _processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+        processor = next(names, platform.machine())
     except OSError:
-        return platform.processor() or platform.machine()
-    names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.machine())
+        processor = platform.processor() or platform.machine()
+    return f"{processor}, {os.cpu_count()} cores"
 
 
 def choose_hardware(device: str = "auto", precision: str = "auto") -> Hardware:

@@ -1,7 +1,6 @@
 """List models: what each is, where it is from, and what a cross-encoder was trained for. Reads settings files, no weights."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,12 +43,6 @@ def listed(settings: Settings) -> list[ModelInfo]:
     models += [ModelInfo(name, "encoder", "untrained", design.dim, there) for name, design in DESIGNS.items()]
     models.append(ModelInfo(NEW_POLY, POLY, "untrained", dim, there))
     return models if settings.hosted else [*models, *map(describe, subfolders(settings.models))]
-
-
-def rerankers(models: Iterable[ModelInfo]) -> list[str]:
-    """The names of the cross-encoders to re-rank answers with: one label, not bundled, and not trained for likeness."""
-    suited = (info for info in models if info.kind == "cross-encoder" and info.scores_pairs and info.origin != "bundled")
-    return [info.name for info in suited if info.trained_for != LIKENESS]
 
 
 def describe(folder: Path, name: str = "", origin: str = "saved") -> ModelInfo:

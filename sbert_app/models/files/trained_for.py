@@ -5,13 +5,12 @@ says which it is, so it is read from the evidence in EVIDENCE. Torch is not need
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from sbert_app.errors import UserError
-from sbert_app.models.files.card import SAVED_HERE
-from sbert_app.models.files.layout import POLY, read_config
+from sbert_app.models.files.layout import POLY, SAVED_HERE, read_config
 
 LIKENESS, ANSWERS, UNKNOWN = "likeness", "answers", ""
 SAID = {  # by a score
@@ -38,7 +37,6 @@ TASKS = {  # tasks, in a model's name or in the tags of its card
     ANSWERS: re.compile(r"re-?rank|text-ranking|passage-ranking|passage-retrieval|question-answer"),
     LIKENESS: re.compile(r"similarity|paraphras|duplicate|entailment|natural-language-inference"),
 }
-ENTAILMENT = {LIKENESS: re.compile(r"entail|contradict")}
 SAVED = {LIKENESS: re.compile(re.escape(SAVED_HERE.lower()))}
 MEASURED = {ANSWERS: re.compile(r"cross-encoder-reranking"), LIKENESS: re.compile(r"cross-encoder-correlation")}
 # Where it is read, and what speaks for which kind: the first line that speaks for one kind alone decides.
@@ -48,7 +46,7 @@ EVIDENCE = (
     ("name", TASKS),
     ("trained", DATA),  # in the card's text, what follows "trained"
     ("model-index", MEASURED),  # of the card: how sentence-transformers measured it
-    ("labels", ENTAILMENT),  # of config.json
+    ("labels", {LIKENESS: re.compile(r"entail|contradict")}),  # of config.json
     ("base_model", DATA),  # the model that training began with, by card or config.json
     ("tags", TASKS),  # of the card, with its pipeline_tag
     ("text", SAVED),  # of the card: this app trains on pairs and triplets of sentences
@@ -68,6 +66,8 @@ def trained_for(name: str, config: Mapping[str, Any], card: str = "") -> str:
     name: a Hub name, a path or a saved model's name. config: the content of config.json. card: that of README.md.
     """
     front, text = _front_matter(card)
+    tags = f"{front.get('tags', '')} {front.get('pipeline_tag', '')}"
+    always, idle = OF_EVERY
     sources = {
         "datasets": front.get("datasets", ""),
         "name": re.split(r"[/\\]", name.rstrip("/\\"))[-1],
@@ -75,7 +75,7 @@ def trained_for(name: str, config: Mapping[str, Any], card: str = "") -> str:
         "labels": " ".join(label_names(config)),
         "base_model": f"{front.get('base_model', '')} {config.get('_name_or_path') or ''}",
         "model-index": front.get("model-index", ""),
-        "tags": _tags(front),
+        "tags": idle.sub("", tags) if always in re.split(r"[\s,\[\]\"']+", tags) else tags,
         "text": text,
     }
     for source, patterns in EVIDENCE:
@@ -83,13 +83,6 @@ def trained_for(name: str, config: Mapping[str, Any], card: str = "") -> str:
         if len(kinds) == 1:
             return kinds[0]
     return UNKNOWN
-
-
-def _tags(front: Mapping[str, str]) -> str:
-    """The card's tags and its pipeline_tag, without those that say nothing."""
-    tags = f"{front.get('tags', '')} {front.get('pipeline_tag', '')}"
-    always, idle = OF_EVERY
-    return idle.sub("", tags) if always in re.split(r"[\s,\[\]\"']+", tags) else tags
 
 
 def purpose(folder: Path, name: str, kind: str) -> str:
@@ -135,19 +128,14 @@ def _front_matter(card: str) -> tuple[dict[str, str], str]:
     lines = card.lstrip("\ufeff").splitlines()
     if not lines or lines[0].strip() != "---" or "---" not in (rest := [line.strip() for line in lines[1:]]):
         return {}, card
-    end = 1 + rest.index("---")
-    return dict(_values(lines[1:end])), "\n".join(lines[end + 1 :])
-
-
-def _values(lines: list[str]) -> Iterator[tuple[str, str]]:
-    key, parts = "", list[str]()
-    for line in lines:
+    end, key = 1 + rest.index("---"), ""
+    values: dict[str, list[str]] = {key: []}
+    for line in lines[1:end]:
         if match := KEY.match(line):
-            yield key, " ".join(parts)
-            key, parts = match[1], [match[2]]
+            key, values[match[1]] = match[1], [match[2]]
         else:
-            parts.append(line)
-    yield key, " ".join(parts)
+            values[key].append(line)
+    return {key: " ".join(parts) for key, parts in values.items()}, "\n".join(lines[end + 1 :])
 
 
 class Classifier(Protocol):
@@ -170,12 +158,10 @@ def check_one_score(scorer: Classifier) -> None:
 
 def how_to_read(trained_for: str, bounds: Bounds | None) -> str:
     """What a score says, in one sentence or two."""
-    return f"{SAID[trained_for]}: {_range(trained_for, bounds)}."
-
-
-def _range(trained_for: str, bounds: Bounds | None) -> str:
     if bounds is None:
-        return "a logit without a fixed range, to be compared only with other scores of this model; higher is closer"
-    if trained_for == LIKENESS and bounds == SHARE:
-        return "0 is unrelated, 1 the same"
-    return f"from {bounds[0]:g} to {bounds[1]:g}, higher is closer"
+        scale = "a logit without a fixed range, to be compared only with other scores of this model; higher is closer"
+    elif trained_for == LIKENESS and bounds == SHARE:
+        scale = "0 is unrelated, 1 the same"
+    else:
+        scale = f"from {bounds[0]:g} to {bounds[1]:g}, higher is closer"
+    return f"{SAID[trained_for]}: {scale}."
