@@ -1,4 +1,4 @@
-"""Damage every kind of file of a data home and use the home: `python -m tests.attacks.damage`.
+"""Damage every kind of file of a data home and use the home: `python -m tests.attacks damage`.
 
 Every file is emptied, cut, flipped, replaced by a folder, by `null`, by random bytes; every folder is replaced by a file.
 A fault is: anything raised that is no sentence for a person; another result than before, without a sentence; something else
@@ -7,7 +7,6 @@ in the home that no longer works.
 
 import logging
 import shutil
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -246,7 +245,3 @@ def main() -> int:
     faults = sum(count for name, count in counts.items() if name.isupper())
     print(f"{total} damages, {sum(counts.values())} uses in {time.monotonic() - start:.0f} s: {dict(counts)}")
     return 1 if faults else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,8 +1,7 @@
-"""Fifty visitors at once for three minutes beside one training, then sixty-five heavy jobs. `python -m tests.attacks.load`"""
+"""Fifty visitors at once for three minutes beside one training, then sixty-five heavy jobs. `python -m tests.attacks load`"""
 
 import asyncio
 import random
-import sys
 import tempfile
 import time
 from collections import defaultdict
@@ -147,7 +146,3 @@ def main() -> int:
     """The exit status: 1 where a goal is missed."""
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "home", hosted=True) as server:
         return 0 if asyncio.run(attack(server)) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

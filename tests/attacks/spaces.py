@@ -1,4 +1,4 @@
-"""As on a Hugging Face Space: user 1000, code that cannot be changed, no home, `SPACE_ID` set. `python -m tests.attacks.spaces`
+"""As on a Hugging Face Space: user 1000, code that cannot be changed, no home, `SPACE_ID` set. `python -m tests.attacks spaces`
 
 Starts the real app in each surrounding and lets two visitors index, search, map and train beside each other. Needs root.
 """
@@ -232,7 +232,3 @@ def main() -> int:
                 faults += result.startswith("FAULT")
     print(f"\nfaults: {faults}")
     return 1 if faults else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

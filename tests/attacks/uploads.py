@@ -1,9 +1,8 @@
-"""One hosted visitor uploads twenty evaluation files of half a megabyte: do the others wait? `python -m tests.attacks.uploads`
+"""One hosted visitor uploads twenty evaluation files of half a megabyte: do the others wait? `python -m tests.attacks uploads`
 
 In one process, without a network: what differs before and after is what the sessions hold.
 """
 
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -79,7 +78,3 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(home=Path(folder) / "home", hosted=True, limits=HOSTED_LIMITS)
         return 0 if attack(Workbench(settings), Path(folder)) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,10 +1,9 @@
-"""Five hundred visits one after the other: the page, a corpus, some requests. `python -m tests.attacks.visits`
+"""Five hundred visits one after the other: the page, a corpus, some requests. `python -m tests.attacks visits`
 
 Memory must be flat after the first hundred.
 """
 
 import asyncio
-import sys
 import tempfile
 from pathlib import Path
 
@@ -51,7 +50,3 @@ def main() -> int:
     """The exit status: 1 where memory grows or something fails."""
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "home", hosted=True) as server:
         return 0 if asyncio.run(attack(server)) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
