@@ -17,7 +17,7 @@ from sbert_app.jobs.fine_tune.preparing import EXAMPLES, example_table
 from tests.attacks.small_home import planned, tiny_model
 from tests.browser.chromium import go_to
 from tests.browser.conftest import SERVED
-from tests.browser.corpus import open_example
+from tests.browser.corpus import choose_model, open_example
 from tests.browser.present import smallest_presented
 from tests.browser.test_corpus import DROP
 
@@ -417,7 +417,7 @@ def test_a_hosted_visitor_finds_its_run_after_a_reload_and_nobody_else_does(visi
     assert "runs/" not in other.locator("#model input").input_value()
 
 
-def test_shuffled_labels_are_not_called_better(page, tmp_path):
+def test_shuffled_labels_are_not_called_better(page, tmp_path, other_model):
     with (EXAMPLES / "instructions_labelled.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     labels = np.random.default_rng(1).permutation([row["label"] for row in rows])
@@ -426,6 +426,7 @@ def test_shuffled_labels_are_not_called_better(page, tmp_path):
         writer = csv.writer(file)
         writer.writerow(["sentence1", "sentence2", "label"])
         writer.writerows((row["sentence1"], row["sentence2"], label) for row, label in zip(rows, labels, strict=True))
+    choose_model(page, other_model)
     open_tab(page)
     upload(page, path)
     expect(page.locator("#estimate")).to_contain_text("Extrapolated")
