@@ -60,40 +60,27 @@ SCORE_ALONE = "which the score alone cannot tell"
 PLACES = "first", "second"
 
 
-@dataclass(frozen=True)
-class Pieces:
-    """How a tokeniser splits a sentence. `words`: each word and its number of pieces, without special tokens; `unknown`: pieces
-    that are not in the vocabulary; `a_sample_word`: pieces a word of SAMPLE."""
+def unread(sentence: str, tokens: TokenVectors, a_sample_word: float) -> str:
+    """Why the model does not read this sentence: a clause that follows "the first sentence ", "" if it seems to.
 
-    words: Sequence[tuple[str, int]]
-    unknown: int
-    a_sample_word: float
-
-
-def pieces_of(tokens: TokenVectors, a_sample_word: float) -> Pieces:
-    """How the tokeniser split a sentence, without special tokens."""
-    counts = np.bincount(tokens.word, minlength=len(tokens.words)).tolist()
-    words = [(word, count) for word, count in zip(tokens.words, counts, strict=True) if not is_special(word)]
-    return Pieces(words, tokens.unknown, a_sample_word)
-
-
-def unread(sentence: str, pieces: Pieces) -> str:
-    """Why the model does not read this sentence: a clause that follows "the first sentence ", "" if it seems to."""
-    written = [(word, count) for word, count in pieces.words if any(c.isalnum() or not c.isascii() for c in word)]
+    tokens: how its tokeniser splits the sentence; a_sample_word: in how many pieces it splits a word of SAMPLE.
+    """
+    words = zip(tokens.words, np.bincount(tokens.word, minlength=len(tokens.words)).tolist(), strict=True)
+    written = [(word, count) for word, count in words if not is_special(word) and any(c.isalnum() or not c.isascii() for c in word)]
     if not written:
         return ""
     letters = sum(character.isalpha() for word, _ in written for character in word)
     count = sum(count for _, count in written)
     latin = sum(character.isascii() or "\u00c0" <= character <= "\u024f" for character in sentence if character.isalpha())
     is_latin = latin >= letters / 2
-    if pieces.unknown >= (UNKNOWN_SHARE if is_latin else UNKNOWN_SHARE_ELSEWHERE) * len(written):
-        return "has signs that are not in this model's vocabulary" if pieces.unknown else ""
+    if tokens.unknown >= (UNKNOWN_SHARE if is_latin else UNKNOWN_SHARE_ELSEWHERE) * len(written):
+        return "has signs that are not in this model's vocabulary" if tokens.unknown else ""
     if letters < LEAST_LETTERS:
         return ""
     if not is_latin:
         most = LETTERS_A_PIECE_DENSE if DENSE.search(sentence) else LETTERS_A_PIECE
         return "is in a script that this model reads letter by letter, not as words" if letters / count <= most else ""
-    fragmented = count >= PIECES_A_WORD * len(written) or pieces.a_sample_word >= PIECES_A_SAMPLE_WORD
+    fragmented = count >= PIECES_A_WORD * len(written) or a_sample_word >= PIECES_A_SAMPLE_WORD
     return "is not in English, and this model knows few of its words" if fragmented and is_foreign(sentence) else ""
 
 
@@ -113,11 +100,11 @@ class Caution:
     text: str
 
 
-def cautions(sentence1: str, sentence2: str, pieces: tuple[Pieces, Pieces] | None = None) -> list[Caution]:
-    """What to mind when reading the score of these sentences. `pieces`: how the model's tokeniser splits them, if known."""
+def cautions(sentence1: str, sentence2: str, tokens: Sequence[TokenVectors] = (), a_sample_word: float = 0.0) -> list[Caution]:
+    """What to mind when reading the score of these sentences. tokens: of both, a_sample_word: as in `unread`, if known."""
     noticed = []
-    for which, sentence, split in zip(PLACES, (sentence1, sentence2), pieces or (), strict=False):
-        if reason := unread(sentence, split):
+    for which, sentence, split in zip(PLACES, (sentence1, sentence2), tokens, strict=False):
+        if reason := unread(sentence, split, a_sample_word):
             noticed.append(Caution(LANGUAGE, f"The {which} sentence {reason}: do not rely on this score."))
     if denial := _denial(sentence1, sentence2):
         noticed.append(Caution(NEGATION, f"The {denial}: one may deny the other, {SCORE_ALONE}."))

@@ -61,12 +61,16 @@ class Classification(nn.Module):
         return F.cross_entropy(self.logits(u, v), labels)
 
 
-class Regression(nn.Module):
-    """Mean squared error between cosine(u, v), or another similarity, and the gold score (paper, section 3)."""
+class OfSimilarity(nn.Module):
+    """What compares two sentences by their similarity alone. scale: of the similarities in a softmax."""
 
-    def __init__(self, similarity: TensorSimilarity = COSINE) -> None:
+    def __init__(self, scale: float = SCALE, similarity: TensorSimilarity = COSINE) -> None:
         super().__init__()
-        self.similarity = similarity
+        self.scale, self.similarity = scale, similarity
+
+
+class Regression(OfSimilarity):
+    """Mean squared error between cosine(u, v), or another similarity, and the gold score (paper, section 3)."""
 
     def forward(self, embeddings: Sequence[Tensor], scores: Tensor) -> Tensor:
         """embeddings: u and v; scores: (B,) in 0..1."""
@@ -88,12 +92,8 @@ class Triplet(nn.Module):
         return F.relu(self.distance(anchor, positive) - self.distance(anchor, negative) + self.margin).mean()
 
 
-class MultipleNegativesRanking(nn.Module):
+class MultipleNegativesRanking(OfSimilarity):
     """Cross-entropy of picking an anchor's positive among all positives (and negatives) of the batch (Henderson et al. 2017)."""
-
-    def __init__(self, scale: float = SCALE, similarity: TensorSimilarity = COSINE) -> None:
-        super().__init__()
-        self.scale, self.similarity = scale, similarity
 
     def forward(self, embeddings: Sequence[Tensor], _: Tensor) -> Tensor:
         """embeddings: a and p, or a, p and n. Row i's positive is right, every other candidate wrong."""
@@ -102,12 +102,8 @@ class MultipleNegativesRanking(nn.Module):
         return F.cross_entropy(scores, torch.arange(len(anchor), device=anchor.device))
 
 
-class CoSent(nn.Module):
+class CoSent(OfSimilarity):
     """log(1 + Σ exp(scale (cos_low − cos_high))) over all pairs of pairs that the gold scores order (Su 2022, CoSENT)."""
-
-    def __init__(self, scale: float = SCALE, similarity: TensorSimilarity = COSINE) -> None:
-        super().__init__()
-        self.scale, self.similarity = scale, similarity
 
     def forward(self, embeddings: Sequence[Tensor], scores: Tensor) -> Tensor:
         """embeddings: u and v; scores: (B,), only their order matters."""
@@ -124,7 +120,7 @@ def build_objective(
     """Build the loss module of that name. labels: number of classes."""
     builders: dict[str, Callable[[], nn.Module]] = {
         "classification": lambda: Classification(dim, labels, options.concatenation),
-        "regression": lambda: Regression(similarity),
+        "regression": lambda: Regression(similarity=similarity),
         "triplet": lambda: Triplet(options.margin, options.distance),
         "cosent": lambda: CoSent(options.scale, similarity),
         "ranking": lambda: MultipleNegativesRanking(options.scale, similarity),

@@ -7,7 +7,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from sbert_app.explain.cautions import cautions, pieces_of
+from sbert_app.explain.cautions import cautions
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 from tests.benchmarks.data import pairs
@@ -22,8 +22,9 @@ def report() -> dict[str, object]:
     rows = random.Random(0).sample(list(zip(*pairs(PART), strict=True)), PAIRS)
     noticed = []
     for first, second, gold in rows:
-        split = [pieces_of(encoder.split(sentence), encoder.pieces_a_sample_word) for sentence in (first, second)]
-        noticed += [(caution, gold, first, second) for caution in cautions(first, second, (split[0], split[1]))]
+        tokens = [encoder.split(sentence) for sentence in (first, second)]
+        found = cautions(first, second, tokens, encoder.pieces_a_sample_word)
+        noticed += [(caution, gold, first, second) for caution in found]
     for caution, gold, first, second in random.Random(1).sample(noticed, min(int(os.environ.get("CAUTIONS", "10")), len(noticed))):
         print(f"{gold:.1f} {caution.text}\n      {first}\n      {second}")
     counted = Counter(caution.kind for caution, *_ in noticed)

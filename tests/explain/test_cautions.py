@@ -1,9 +1,11 @@
 """Cautions say what is true, and are silent where nothing is to say. All pairs were written for these tests."""
 
+import numpy as np
 import pytest
 
-from sbert_app.explain.cautions import LANGUAGE, NEGATION, NUMBERS, ORDER, Pieces, cautions, unread
+from sbert_app.explain.cautions import LANGUAGE, NEGATION, NUMBERS, ORDER, cautions, unread
 from sbert_app.explain.quantities import differing, quantities
+from sbert_app.explain.words import TokenVectors
 
 NOTICED = [
     ("I love this phone.", "I do not love this phone at all.", NEGATION, "“not”"),
@@ -77,6 +79,12 @@ def test_numbers_are_read_with_their_units():
     assert [q.text for q in quantities("It weighs 5 kg, 3 kg less")] == ["5 kg", "3 kg"]
 
 
+def split(words: list[tuple[str, int]], unknown: int) -> TokenVectors:
+    """A sentence as a tokeniser splits it: its words, each with its number of pieces."""
+    numbers = np.repeat(np.arange(len(words)), [count for _, count in words])
+    return TokenVectors([word for word, _ in words], numbers, np.empty((len(numbers), 0), np.float32), False, unknown)
+
+
 @pytest.mark.parametrize(
     ("sentence", "words", "unknown", "text"),
     [
@@ -94,11 +102,11 @@ def test_numbers_are_read_with_their_units():
     ],
 )
 def test_a_sentence_is_unread_if_its_pieces_say_so(sentence, words, unknown, text):
-    reason = unread(sentence, Pieces(words, unknown, a_sample_word=1.4))
+    reason = unread(sentence, split(words, unknown), a_sample_word=1.4)
     assert (text in reason) if text else reason == ""
 
 
 def test_an_unread_sentence_is_named():
-    split = Pieces([("hello", 1)], 0, 1.4), Pieces([("😀", 1)], 1, 1.4)
-    (caution,) = cautions("hello", "😀", split)
+    tokens = split([("[CLS]", 1), ("hello", 1)], 0), split([("[CLS]", 1), ("😀", 1)], 1)
+    (caution,) = cautions("hello", "😀", tokens, 1.4)
     assert caution.kind == LANGUAGE and caution.text.startswith("The second sentence has signs")

@@ -14,7 +14,7 @@ from sbert_app.corpus.filters import FilterColumn, filter_columns
 from sbert_app.corpus.hits import MAXSIM, RANKINGS, FormerIndex
 from sbert_app.corpus.indexed import DENSE
 from sbert_app.errors import UserError
-from sbert_app.explain.cautions import pieces_of, unread
+from sbert_app.explain.cautions import unread
 from sbert_app.jobs import validation
 from sbert_app.runtime.examples import FIRST_QUERIES
 from sbert_app.runtime.session import Session
@@ -94,7 +94,7 @@ def corpus_caution(encoder: "Encoder", sentences: Sequence[str]) -> tuple[str, .
 
 def unread_reason(encoder: "Encoder", text: str) -> str:
     """Why a model hardly reads a text, "" if it does."""
-    return unread(text, pieces_of(encoder.split(text), encoder.pieces_a_sample_word))
+    return unread(text, encoder.split(text), encoder.pieces_a_sample_word)
 
 
 def weak_below(bench: Workbench, session: Session) -> float:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.explain.cautions import cautions, pieces_of
+from sbert_app.explain.cautions import cautions
 from sbert_app.explain.scale import Scale
 from sbert_app.explain.words import Attribution, TokenVectors, leave_one_out, split_mean_pooled, word_overlap
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
@@ -93,8 +93,7 @@ def _explained(bench: Workbench, session: Session, pair: tuple[str, str], encode
     encoded = time.perf_counter()
     poolings = {p: cosine(encoder.pool(tokens1, p), encoder.pool(tokens2, p)) for p in POOLINGS}
     score = poolings[encoder.layout.pooling]
-    pieces1, pieces2 = (pieces_of(each, encoder.pieces_a_sample_word) for each in tokens)
-    noticed = cautions(*pair, (pieces1, pieces2))
+    noticed = cautions(*pair, tokens, encoder.pieces_a_sample_word)
     truncated = f"Only the first {encoder.max_length} tokens of each sentence were read: the model's limit."
     attribution = _attribution(bench, encoder, pair, tokens1, tokens2)
     return Comparison(

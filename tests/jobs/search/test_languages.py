@@ -3,10 +3,12 @@
 import csv
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sbert_app.corpus.indexed import WORDS
-from sbert_app.explain.cautions import Pieces, unread
+from sbert_app.explain.cautions import unread
+from sbert_app.explain.words import TokenVectors
 from sbert_app.jobs.search.open_corpus import cautions, corpus_caution, query_caution
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from tests.searching import indexed, search
@@ -68,5 +70,6 @@ def test_english_corpora_and_their_rows_as_queries_have_no_caution(encoder, name
 
 def test_a_word_of_two_languages_counts_once_however_often_it_is_repeated():
     for text, is_read in (("books amazon com writers stanford com", True), ("os livros com fotos em casa", False)):
-        pieces = Pieces([(word, 2) for word in text.split()], unknown=0, a_sample_word=3.0)
-        assert (unread(text, pieces) == "") == is_read
+        words = text.split()
+        tokens = TokenVectors(words, np.repeat(np.arange(len(words)), 2), np.empty((2 * len(words), 0), np.float32), False)
+        assert (unread(text, tokens, a_sample_word=3.0) == "") == is_read
