@@ -1,4 +1,4 @@
-"""Linear classifiers on embeddings: many at once learn what each would learn alone, and as well as scikit-learn's."""
+"""Linear classifiers on embeddings and on words: many at once learn what each would learn alone, as well as scikit-learn's."""
 
 import time
 import warnings
@@ -8,15 +8,24 @@ from threading import Thread
 import numpy as np
 import pytest
 import torch
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
 
-from sbert_app.grid.classes import features_of, measures_of, pair_features
+from sbert_app.corpus.ranking.lexical import WORD
+from sbert_app.errors import UserError
+from sbert_app.grid.cell import measure_cell
+from sbert_app.grid.classes import Classes, features_of, measures_of, pair_features
+from sbert_app.grid.loading import load_system
+from sbert_app.grid.systems import OVERLAP, TF_IDF, Choice
 from sbert_app.labelled.labelled_sentences import LabelledSentences
-from sbert_app.training import linear_heads
+from sbert_app.training import linear_heads, transfer
 from sbert_app.training.linear_heads import fit_heads
-from sbert_app.training.transfer import L2, C, learn
+from sbert_app.training.transfer import L2, C, count_words, learn, learn_words
+
+FOLDS = StratifiedKFold(transfer.QUICK_FOLDS, shuffle=True, random_state=transfer.SEED)
 
 
 def blobs(rows: int = 400, dim: int = 12, classes: int = 3, spread: float = 1.6) -> tuple[np.ndarray, np.ndarray]:
@@ -187,3 +196,54 @@ def test_pair_features_are_those_of_senteval_whatever_the_length():
     assert np.allclose(pair_features(u, v), expected, atol=1e-5)
     assert np.allclose(pair_features(u * np.float32(0.01), v * np.float32(0.01)), expected, atol=1e-5)
     assert np.allclose(pair_features(v, u), expected, atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def worded():
+    """Sentences of two classes that differ in how often they use some words; some words occur once."""
+    generator = np.random.default_rng(0)
+    words = np.array([f"word{i}" for i in range(60)])
+    weights = generator.dirichlet(np.full(60, 0.5), size=2)
+    targets = generator.integers(0, 2, 150)
+    sentences = [" ".join([*generator.choice(words, 6, p=weights[t]), f"once{i}" * (i % 3 == 0)]) for i, t in enumerate(targets)]
+    return LabelledSentences(sentences, targets, ["a", "b"], None, None)
+
+
+def by_scikit_learn(sentences, targets, train, rows):
+    """The classes of the rows, C chosen by folds of the training rows."""
+    learner = LogisticRegression(max_iter=transfer.MOST_STEPS, random_state=transfer.SEED)
+    pipeline = make_pipeline(TfidfVectorizer(token_pattern=WORD.pattern), learner)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search = GridSearchCV(pipeline, {"logisticregression__C": transfer.C_OF_FOLDS}, cv=FOLDS)
+        return search.fit(sentences[train], targets[train]).predict(sentences[rows])
+
+
+def test_each_fold_is_predicted_as_by_scikit_learn(worded):
+    result = learn_words(count_words(worded), worded, quick=True)
+    sentences, predicted = np.array(worded.sentences), np.empty_like(worded.targets)
+    for train, rows in FOLDS.split(sentences, worded.targets):
+        predicted[rows] = by_scikit_learn(sentences, worded.targets, train, rows)
+    assert (result.predicted == predicted).all() and 0.7 < result.accuracy < 1
+    assert "tf-idf of the training rows" in result.protocol
+
+
+def test_a_test_part_is_predicted_as_by_scikit_learn(worded):
+    test = np.arange(150) >= 100
+    parted = LabelledSentences(worded.sentences, worded.targets, worded.classes, test, None)
+    result = learn_words(count_words(parted), parted, quick=True)
+    expected = by_scikit_learn(np.array(worded.sentences), worded.targets, np.flatnonzero(~test), np.flatnonzero(test))
+    assert (result.predicted == expected).all()
+
+
+def test_tf_idf_has_a_figure_on_classes_and_word_overlap_says_why_not(worded, shared_bench):
+    classes = Classes("words", worded, quick=True)
+    cell = measure_cell(load_system(shared_bench, TF_IDF, Choice()), classes)
+    assert cell.value == pytest.approx(learn_words(count_words(worded), worded, quick=True).accuracy) and cell.seconds > 0
+    with pytest.raises(UserError, match="gives no vectors to learn classes from"):
+        measure_cell(load_system(shared_bench, OVERLAP, Choice()), classes)
+
+
+def test_sentences_without_a_word_are_refused(worded):
+    with pytest.raises(UserError, match="No sentence has a word"):
+        count_words(LabelledSentences(["?!"] * 150, worded.targets, worded.classes, None, None))
