@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sbert_app.evaluation.agreement import neighbours_moved
-from sbert_app.evaluation.metrics import MetricEstimate, examples_needed
+from sbert_app.evaluation.metrics import examples_needed
 from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR, WORSE, Verdict, judge, predict
 from sbert_app.labelled.example_set import Examples, shared_warning
 from sbert_app.labelled.examples import general_pairs
@@ -100,13 +100,14 @@ def card_facts(plan: Plan, split: Split, result: RunResult) -> dict[str, str]:
     """Rows of the model card: objective, data sizes, how they were split, metric, verdict."""
     options, sizes, change = plan.options, result.parts, result.verdict.changes[0]
     epochs = f"{options.epochs} {plural(options.epochs, 'epoch', 'epochs')}"
+    sides = change.before, change.after
+    before, after = (f"{100 * side.value:.1f} ({100 * side.low:.1f} to {100 * side.high:.1f})" for side in sides)
     settings = f"{epochs}, batch {options.batch_size}, learning rate {options.learning_rate:g}, seed {options.seed}"
     return {
         "objective": f"{OBJECTIVES[plan.objective].title}, {settings}",
         "data": f"{sizes.train:,} examples for training, {sizes.dev:,} to choose the checkpoint",
         "split": " ".join([*split.separation.sentences(), *warnings(result)]),
-        f"{change.metric} on {sizes.held_out:,} held-out examples": f"{_percent(change.before)} before, "
-        f"{_percent(change.after)} after (95 % bootstrap intervals)",
+        f"{change.metric} on {sizes.held_out:,} held-out examples": f"{before} before, {after} after (95 % bootstrap intervals)",
         "verdict": result.verdict.word,
         "beside its purpose": " ".join(harm_in_words(result)),
     }
@@ -135,7 +136,3 @@ def summary(result: RunResult) -> dict[str, Any]:
         "examples_needed": needed_for(result.verdict),
         **{name: facts[name] for name in ("seconds", "pairs_per_second", "device", "best_step", "curve", "head", "harm")},
     }
-
-
-def _percent(estimate: MetricEstimate) -> str:
-    return f"{100 * estimate.value:.1f} ({100 * estimate.low:.1f} to {100 * estimate.high:.1f})"

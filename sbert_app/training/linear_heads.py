@@ -72,7 +72,7 @@ class _Training:
         bound = 1 / math.sqrt(dim)
         start = [torch.empty(shape).uniform_(-bound, bound, generator=random) for shape in ((dim, 1, classes), (1, classes))]
         self.weight, self.bias = start[0].repeat(1, len(l2), 1), start[1].repeat(len(l2), 1)
-        self._adam = torch.optim.Adam([self.weight, self.bias], lr=RATE)
+        self._adam = torch.optim.Adam([self.weight, self.bias], lr=RATE, fused=True)
         # Of so many rows, each head has about BATCH of its own.
         self._batch = max(1, round(BATCH * len(features) / max(1.0, float(self._train.sum(0).mean()))))
 
@@ -89,11 +89,12 @@ class _Training:
 
     def keep(self, going: Tensor) -> None:
         """Continue with some of the heads only, and with Adam's averages of theirs."""
+        kept = going.nonzero().ravel()
         for values, axis in ((self.weight, 1), (self.bias, 0)):
-            values.grad, values.data = None, values[(slice(None),) * axis + (going,)]
+            values.grad, values.data = None, values.index_select(axis, kept)
             averages = self._adam.state[values]
             for name in ("exp_avg", "exp_avg_sq"):
-                averages[name] = averages[name][(slice(None),) * axis + (going,)]
+                averages[name] = averages[name].index_select(axis, kept)
         self._train, self._l2 = self._train[:, going], self._l2[going]
 
 
