@@ -93,14 +93,11 @@ def test_the_score_is_symmetric_and_one_for_equal_sentences(compared):
     assert compared("the same", "the same").score == pytest.approx(1, abs=1e-6)
 
 
-def test_the_percentile_is_of_the_visitors_own_corpus_once_there_is_one(shared_bench):
-    session = indexed(shared_bench, "cats\ndogs\nbirds\nfish")
-    assert compare(shared_bench, session, "a", "b").calibrated_on == "pasted: cats"
-
-
-def test_a_corpus_of_one_sentence_leaves_the_examples_to_calibrate(shared_bench):
-    session = indexed(shared_bench, "only one")
-    assert compare(shared_bench, session, "a", "b").calibrated_on == "support_tickets.csv"
+@pytest.mark.parametrize(
+    ("corpus", "calibrated_on"), [("cats\ndogs\nbirds\nfish", "pasted: cats"), ("only one", "support_tickets.csv")]
+)
+def test_the_percentile_is_of_the_visitors_own_corpus_if_it_has_pairs(shared_bench, corpus, calibrated_on):
+    assert compare(shared_bench, indexed(shared_bench, corpus), "a", "b").calibrated_on == calibrated_on
 
 
 TEN_PAIRS = [
@@ -138,11 +135,6 @@ def test_odd_sentences_get_a_score_and_blank_ones_a_sentence(shared_bench, compa
         with pytest.raises(UserError, match="The second sentence is blank. Type something to compare"):
             read(SimilarityOptions, {"sentence1": "hello", "sentence2": blank}, shared_bench.settings.limits)
     assert "first 256 tokens" in compared("hello", "word " * 200_000).cautions[0]
-
-
-def test_an_unknown_model_is_named(compared):
-    with pytest.raises(UserError, match="'no/such'"):
-        compared("a", "b", model="no/such")
 
 
 def test_other_poolings_are_explained_by_leaving_tokens_out(bench, shallow_folder):

@@ -98,14 +98,6 @@ class SearchControls:
         """The components to change so that what this chip names is off."""
         return {self.cross: NOTHING} if name == CROSS else self.filters.without(values, name)
 
-    def by_name(self, values: Values) -> dict[str, Any]:
-        """The values by elem_id."""
-        return {str(component.elem_id): values[component] for component in self.components}
-
-    def from_names(self, chosen: dict[str, Any]) -> Values:
-        """The values as `by_name` returned them; for what is missing, that of a new page."""
-        return {component: chosen.get(str(component.elem_id), component.value) for component in self.components}
-
 
 class JudgingPanel:
     """Components, without visitors' data."""

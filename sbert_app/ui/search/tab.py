@@ -45,7 +45,7 @@ class ChosenOptions:
 
     of_corpus: ClassVar[bool] = True
 
-    values: dict[str, Any]
+    values: Values
 
 
 class SearchTab:
@@ -107,7 +107,7 @@ class SearchTab:
         if indexed is None:
             return {self.body: gr.Column(visible=False)}
         chosen = session.get(ChosenOptions)
-        values |= self.options.from_names(chosen.values if chosen else {})
+        values |= chosen.values if chosen else {component: component.value for component in self.options.components}
         typed = typed_text(values[self.query])
         query = first_query(self._bench, session, typed)
         collection = session.get(OpenCollection)
@@ -125,7 +125,7 @@ class SearchTab:
 
     def _on_search(self, values: Values) -> Updates:
         updates = self._search(values)
-        values[self._session].put(ChosenOptions(self.options.by_name(values)))
+        values[self._session].put(ChosenOptions({component: values[component] for component in self.options.components}))
         return updates
 
     def _on_filters(self, values: Values, event: gr.EventData) -> Updates:
