@@ -78,17 +78,12 @@ def _checked_id(bench: Workbench, corpus_id: str) -> str:
 
 @dataclass(frozen=True)
 class OtherIndex:
-    """An open corpus that another model could index: both models, rows, the seconds extrapolated from a sample.
-
-    is_collection: then it stays with its model.
-    """
+    """An open corpus and both models. seconds: of indexing it, extrapolated from a sample; None: a collection keeps its model."""
 
     name: str
     model: str
     other_model: str
-    rows: int
-    seconds: float
-    is_collection: bool = False
+    seconds: float | None
 
 
 def other_index(bench: Workbench, session: Session, model: str) -> OtherIndex | None:
@@ -100,11 +95,11 @@ def other_index(bench: Workbench, session: Session, model: str) -> OtherIndex | 
     if encoder.fingerprint == indexed.fingerprint:
         return None
     if collection := session.get(OpenCollection):
-        return OtherIndex(collection.name, indexed.model, encoder.name, collection.rows, 0.0, is_collection=True)
+        return OtherIndex(collection.name, indexed.model, encoder.name, None)
     sentences = indexed.corpus.sentences
     sample = sentences[:: -(-len(sentences) // TIMED_SENTENCES)]
     with bench.device.hold(short=True):
         start = time.perf_counter()  # without waiting for others
         encoder.encode(sample)
         seconds = (time.perf_counter() - start) / len(sample) * (len(sentences) + len(indexed.passages or ()))
-    return OtherIndex(indexed.corpus.name, indexed.model, encoder.name, len(sentences), seconds)
+    return OtherIndex(indexed.corpus.name, indexed.model, encoder.name, seconds)

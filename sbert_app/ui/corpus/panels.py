@@ -91,10 +91,9 @@ class IndexingPanel:
     def _on_model(self, session: Session, model: str) -> Updates:
         """Say whether the chosen model is another than the one of the open corpus's index."""
         other = other_index(self._bench, session, model)
-        updates: Updates = {self.stale_row: gr.Row(visible=other is not None), self.stale: view.stale(other)}
-        if other is None:
-            return updates
-        return updates | {self.again: gr.Button(view.index_again(other), visible=not other.is_collection)}
+        label = view.index_again(other)
+        again = gr.Button(label, visible=True) if label else gr.Button(visible=False)
+        return {self.stale_row: gr.Row(visible=other is not None), self.stale: view.stale(other), self.again: again}
 
 
 class CollectionPanel:

@@ -190,7 +190,7 @@ def stale(other: OtherIndex | None) -> Markup:
     """A warning that the open corpus is indexed with another model than the chosen one."""
     if other is None:
         return Markup()
-    if other.is_collection:
+    if other.seconds is None:
         return Markup(
             '<p role="status">The collection <b>{}</b> was made with {}, which Search, Duplicates and Map use. '
             "The chosen model is {}.</p>"
@@ -200,6 +200,8 @@ def stale(other: OtherIndex | None) -> Markup:
     ).format(other.name, other.model)
 
 
-def index_again(other: OtherIndex) -> str:
-    """The label of the button that indexes with the chosen model."""
+def index_again(other: OtherIndex | None) -> str:
+    """The label of the button that indexes with the chosen model; "" where there is nothing to index again."""
+    if other is None or other.seconds is None:
+        return ""
     return f"Index again with {_short(other.other_model)} (about {duration(other.seconds)})"

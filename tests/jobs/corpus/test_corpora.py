@@ -33,7 +33,7 @@ def test_an_open_corpus_is_indexed_again_with_another_model(bench, other_model):
     session = indexed(bench, "a red car\na green apple\na blue boat")
     assert other_index(bench, session, DEFAULT_ENCODER) is None and session.get(Indexing).rate > 0
     other = other_index(bench, session, other_model)
-    assert (other.model, other.rows) == (DEFAULT_ENCODER, 3) and other.other_model.endswith("other") and other.seconds > 0
+    assert other.model == DEFAULT_ENCODER and other.other_model.endswith("other") and other.seconds > 0
     before = session.get(IndexedCorpus)
     list(index_again(bench, session, other_model))
     after = session.get(IndexedCorpus)
