@@ -135,7 +135,7 @@ def read_bounded(path: str, name: str, limits_json: str) -> int:
     _bound(limits)
     try:
         content = read_content(Path(path), name, limits)
-        options = pyarrow.ipc.IpcWriteOptions(compression="lz4")
+        options = pyarrow.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
         with pyarrow.ipc.new_stream(sys.stdout.buffer, content.schema, options=options) as writer:
             writer.write_table(content)
     except UserError as error:
