@@ -3,12 +3,11 @@
 from sbert_app.jobs.compare import COMPARE
 from sbert_app.jobs.corpus.job import INDEX_CORPUS
 from sbert_app.jobs.duplicates.job import DUPLICATES
-from sbert_app.jobs.encode import ENCODE
+from sbert_app.jobs.encode import ENCODE, MODELS
 from sbert_app.jobs.evaluate.job import EVALUATE
 from sbert_app.jobs.fine_tune.job import FINE_TUNE
 from sbert_app.jobs.label import LABEL
 from sbert_app.jobs.map.job import CLUSTER_MAP
-from sbert_app.jobs.models import MODELS
 from sbert_app.jobs.open_collection import OPEN_COLLECTION
 from sbert_app.jobs.score_pairs import SCORE_PAIRS
 from sbert_app.jobs.search.job import SEARCH

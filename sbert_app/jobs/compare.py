@@ -1,5 +1,6 @@
 """The job compare: is one encoder worse than another, on a file and on everyday pairs? A gate for scripts."""
 
+import math
 from collections import deque
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -42,20 +43,20 @@ def compare(call: Call, options: CompareOptions) -> Steps:
     Returns:
         passed, and for each data set: verdict, examples, and by measure before, after, change, its interval and p, as fractions.
     """
-    names, bench, stop = (options.before, options.after), call.bench, call.stop
+    bench = call.bench
     data: dict[str, Examples] = {GENERAL: general_pairs()}
     if options.on is not None:
         data = {options.on.name: read_pairs(options.on, bench.settings.limits).examples} | data
-    encoders = [bench.registry.encoder(name) for name in names]
-    with bench.lines.corpora.join(stop) as waiting:
+    encoders = [bench.registry.encoder(name) for name in (options.before, options.after)]
+    with bench.lines.corpora.join(call.stop) as waiting:
         deque(waiting, maxlen=0)
         verdicts = {}
         for name, examples in data.items():
             yield Step(f"Comparing on {len(examples):,} examples of {name}")
             before, after = (_scores(call, encoder, examples) for encoder in encoders)
             verdicts[name] = judge(examples.kind, before, after, examples.gold)
-    least = options.fail_below
-    failed = [name for name, verdict in verdicts.items() if _fails(verdict, least)]
+    least = -math.inf if options.fail_below is None else options.fail_below
+    failed = [n for n, verdict in verdicts.items() if verdict.word == WORSE or 100 * verdict.changes[0].difference.value < least]
     summary = {"passed": not failed, **{name: _facts(verdict) for name, verdict in verdicts.items()}}
     lines = [_line(name, verdict) for name, verdict in verdicts.items()]
     ending = f"Failed on {' and '.join(failed)}." if failed else "Passed."
@@ -68,19 +69,10 @@ def _scores(call: Call, encoder: "Encoder", examples: Examples) -> Array:
     return predict(examples.kind, [embed(column) for column in examples.sentences], encoder.similarity)
 
 
-def _fails(verdict: Verdict, least: float | None) -> bool:
-    return verdict.word == WORSE or (least is not None and 100 * verdict.changes[0].difference.value < least)
-
-
 def _facts(verdict: Verdict) -> dict[str, Any]:
     measures = {
-        change.metric: {
-            "before": change.before.value,
-            "after": change.after.value,
-            "change": asdict(change.difference),
-            "p": change.p,
-        }
-        for change in verdict.changes
+        each.metric: {"before": each.before.value, "after": each.after.value, "change": asdict(each.difference), "p": each.p}
+        for each in verdict.changes
     }
     return {"verdict": verdict.word, "examples": verdict.examples, **measures}
 

@@ -1,7 +1,7 @@
-"""The job encode: embed sentences."""
+"""The jobs models and encode: which models there are, and the embeddings of sentences by one of them."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,40 @@ import numpy as np
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import option, output
+from sbert_app.models.files.listing import ModelInfo
+from sbert_app.models.files.trained_for import in_words
 from sbert_app.runtime.line import place_in_line
 from sbert_app.step import Step
 
 MOST_LISTED = 100  # the answer lists the embeddings of up to this many sentences
 FILE = "embeddings.npy"
+
+
+@dataclass(frozen=True)
+class ModelsOptions:
+    """No options."""
+
+
+def models(call: Call, options: ModelsOptions) -> Steps:
+    """List the models that other jobs accept by name.
+
+    Returns:
+        A list of objects: name, kind ("encoder", "cross-encoder" or "poly-encoder"), origin ("bundled", "hub",
+        "untrained" or "saved"), dim, available, trained_for (of a cross-encoder or poly-encoder: "likeness", "answers", or "" if
+        unknown), labels (outputs of a cross-encoder; only one with a single label scores pairs).
+    """
+    known = call.bench.registry.list()
+    yield Outcome([asdict(model) for model in known], [_line(model) for model in known])
+
+
+def _line(model: ModelInfo) -> str:
+    scorer = model.kind in ("cross-encoder", "poly-encoder")
+    purpose = f", {in_words(model.trained_for)}" if scorer and model.origin != "untrained" else ""
+    labels = f", {model.labels} labels" if model.labels not in (None, 1) else ""
+    return f"{model.name}  {model.kind}, {model.origin}, {model.dim or '?'} dimensions{purpose}{labels}"
+
+
+MODELS = Job("models", Needs.NOTHING, ModelsOptions, models, "models", quick=True)
 
 
 @dataclass(frozen=True)

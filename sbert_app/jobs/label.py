@@ -1,23 +1,40 @@
-"""The job label: the pairs of a corpus to label next, what the labels so far say, and a model made from them."""
+"""The job label: the pairs of a corpus to label next, what the labels so far say, and their use: training data, or a model at once.
 
+The model is the corpus's with a linear adapter, in a second; both uses are judged by the labels to measure by.
+"""
+
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sbert_app.corpus.reader import Corpus
-from sbert_app.jobs.adapting import adapt
+import numpy as np
+
+from sbert_app.errors import UserError
+from sbert_app.evaluation.verdict import BETTER, WORSE, Verdict, judge, predict
+from sbert_app.jobs import labelling
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import flag, json_object, option, output, upload, whole
-from sbert_app.jobs.labelling import Labelling, add, as_csv, begin, record
-from sbert_app.labelling.answers import FIELDS, LABELS, one_each
+from sbert_app.jobs.fine_tune import preparing
+from sbert_app.jobs.fine_tune.running import free_name
+from sbert_app.jobs.labelling import Labelling
+from sbert_app.labelled.example_set import Examples, sentence_groups
+from sbert_app.labelled.examples import LEAST_ROWS
+from sbert_app.labelling.answers import FIELDS, LABELS, LEARN, MEASURE, NO, YES, as_table, one_each
 from sbert_app.labelling.choosing import BATCH, questions
 from sbert_app.labelling.estimates import Estimate
+from sbert_app.runtime.session import Session
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
-from sbert_app.storage import writing_to
+from sbert_app.storage import atomic_folder, writing, writing_to
 from sbert_app.tables import Table
 from sbert_app.tables.table import csv_file
+from sbert_app.vectors import Vectors
 
 CSV = output(".csv", reason="labels are a table")
+ASKED = ("sentence1", "sentence2", "row1", "row2", "why", "probability")  # of FIELDS: what a pair has before it is answered
+LEAST = 20  # labels to learn from, of candidates
+NO_MODEL = "No model was made: these labels show no clear gain. Label more pairs, or train."
 
 
 @dataclass(frozen=True)
@@ -46,37 +63,37 @@ def label(call: Call, options: LabelOptions) -> Steps:
         labels show no clear gain; average precision by steps of fitting; the verdict on the labels to measure by).
     """
     yield Step("Choosing pairs")
-    current = begin(call.bench, call.session)
+    current = labelling.begin(call.bench, call.session)
     if options.answers:
-        current = record(call.session, options.answers)
+        current = labelling.record(call.session, options.answers)
     if options.labels is not None:
-        current = add(call.session, options.labels)
-    summary = _summary(current, call.session.corpus().corpus, options.count)
-    lines = _lines(summary, current.estimate())
+        current = labelling.add(call.session, options.labels)
+    estimate = current.estimate()
+    summary = _summary(current, estimate, options.count)
+    lines = _lines(summary, estimate)
     if options.adapt:
         yield Step("Fitting an adapter")
         made = adapt(call.bench, call.session)
         summary["adapted"] = {"model": made.model, "tried": dict(made.tried), "verdict": made.verdict and asdict(made.verdict)}
         lines.append(made.in_words)
     if options.save:
-        lines.append(_write(options.save, "save", as_csv(call.session)))
+        lines.append(_write(options.save, "save", labelling.as_csv(call.session)))
     if options.out:
         lines.append(_write(options.out, "out", csv_file([dict.fromkeys(FIELDS, "") | pair for pair in summary["pairs"]])))
     yield Outcome(summary, lines)
 
 
-def _summary(current: Labelling, corpus: Corpus, count: int) -> dict[str, Any]:
-    pairs, judged, estimate = current.pairs, [given.same for given in one_each(current.answers)], current.estimate()
-    asked = []
-    for question in questions(pairs, current.answers, count):
-        one, two = int(pairs.rows1[question.place]), int(pairs.rows2[question.place])
-        rows = {"row1": int(corpus.rows[one]), "row2": int(corpus.rows[two])}
-        texts = {"sentence1": corpus.sentences[one], "sentence2": corpus.sentences[two]}
-        asked.append({"id": question.place, **texts, **rows, "why": question.why, "probability": question.probability})
-    same = sum(map(bool, judged))
-    counts = {"labels": len(current.answers), "same": same, "different": len(judged) - same}
-    threshold = estimate and {**asdict(estimate.best), "missing": estimate.missing}
-    return {"pairs": asked, **counts, "remarks": [*current.remarks], "threshold": threshold}
+def _summary(current: Labelling, estimate: Estimate | None, count: int) -> dict[str, Any]:
+    asked = [current.given(question, "") for question in questions(current.pairs, current.answers, count)]
+    judged = [bool(given.same) for given in one_each(current.answers)]
+    return {
+        "pairs": [{"id": pair.place, **{name: getattr(pair, name) for name in ASKED}} for pair in asked],
+        "labels": len(current.answers),
+        "same": sum(judged),
+        "different": len(judged) - sum(judged),
+        "remarks": current.remarks,
+        "threshold": estimate and asdict(estimate.best) | {"missing": estimate.missing},
+    }
 
 
 def _lines(summary: dict[str, Any], estimate: Estimate | None) -> list[str]:
@@ -93,3 +110,85 @@ def _write(path: Path, name: str, content: str) -> str:
 
 
 LABEL = Job("label", Needs.CORPUS, LabelOptions, label, "label")
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """model: its name among the saved ones, "" where none was made, because the labels show no gain, or harm.
+
+    tried: number of steps -> average precision, cross-validated on the labels to learn from; 0 steps is the model as it is.
+    verdict: on the labels to measure by, None if they are of one kind only.
+    """
+
+    model: str
+    tried: Mapping[int, float]
+    verdict: Verdict | None
+
+    @property
+    def better(self) -> bool:
+        """Whether it was shown on the labels to measure by."""
+        return self.verdict is not None and self.verdict.word == BETTER
+
+    @property
+    def in_words(self) -> str:
+        """What became of the labels: a model with its verdict, or why there is none."""
+        use = "Chosen in the header: index the corpus again." if self.better else "Its gain may be chance: choose it to try it."
+        lines = [f"Saved as {self.model}. {use}" if self.model else NO_MODEL]
+        if verdict := self.verdict:
+            change = verdict.changes[0]
+            values = (change.before.value, change.after.value, change.difference.low, change.difference.high)
+            figures = "{:.1f} before, {:.1f} after (change {:+.1f} to {:+.1f})".format(*(100 * value for value in values))
+            lines.append(f"On the {verdict.examples} labels to measure by: {verdict.word}. Average precision ×100 {figures}.")
+        tried = f"{100 * self.tried[0]:.1f} as it is, {100 * max(self.tried.values()):.1f} with an adapter."
+        return f"{' '.join(lines)} Cross-validated on the labels to learn from: {tried}"
+
+
+def train_on(bench: Workbench, session: Session) -> preparing.TrainingData:
+    """Make the labels the training data; those to measure by are held out, if they are enough. Raises UserError for too few."""
+    current = labelling.labelling(session)
+    name = f"labels of {current.corpus.name}"
+    measured = as_table(name, current.answers, (MEASURE,))
+    held_out = len(measured.rows) >= LEAST_ROWS and len(set(measured.frame["label"])) > 1
+    learnt = as_table(name, current.answers, (LEARN,) if held_out else (LEARN, MEASURE))
+    if (count := len(learnt.rows)) < LEAST_ROWS:
+        raise UserError(f"There are {count} labels to learn from, at least {LEAST_ROWS} are needed. Label some more pairs.")
+    data = preparing.load(bench, session, learnt)
+    return preparing.set_part(bench, session, preparing.TEST, measured) if held_out else data
+
+
+def adapt(bench: Workbench, session: Session) -> Adapted:
+    """Fit an adapter on the session's labels, and save the model that it makes. Raises UserError for too few labels."""
+    from sbert_app.training.adapter import fit_adapter
+
+    if bench.settings.hosted:
+        raise UserError("A hosted app saves no models. Use these labels for a training, and download its model.")
+    indexed, current = session.corpus(), labelling.labelling(session)
+    learnt, vectors = _judged(current, indexed.embeddings, LEARN)
+    if len(learnt) < LEAST or len({*learnt.gold}) < 2:
+        raise UserError(
+            f"A model needs at least {LEAST} labels to learn from, of both kinds. There are {len(learnt)}: label some more."
+        )
+    adapter = fit_adapter(*vectors, learnt.gold == 1, sentence_groups(learnt))
+    if adapter.weight is None:
+        return Adapted("", adapter.tried, None)
+    measured, before = _judged(current, indexed.embeddings, MEASURE)
+    after = [each @ adapter.weight.T for each in before]
+    both = len({*measured.gold}) == 2
+    verdict = judge("labelled", predict("labelled", before), predict("labelled", after), measured.gold) if both else None
+    if verdict and verdict.word == WORSE:
+        return Adapted("", adapter.tried, verdict)
+    name = free_name(bench, f"{indexed.model}-adapted")
+    with writing("The model"), atomic_folder(bench.settings.models / name) as folder:
+        adapted = bench.registry.trainable(indexed.model).with_layer(adapter.weight)  # its last layer
+        adapted.save(folder, name, {"made by": f"a linear adapter fitted on {len(learnt)} labelled pairs"})
+    return Adapted(name, adapter.tried, verdict)
+
+
+def _judged(current: Labelling, embeddings: Vectors, why: str) -> tuple[Examples, list[Vectors]]:
+    """The candidates that were asked about for this reason, with their labels; and the embeddings of both texts, (n, dim) each."""
+    answers = [given for given in one_each(current.answers) if given.place >= 0 and given.why == why]
+    places = [given.place for given in answers]
+    texts = [given.sentence1 for given in answers], [given.sentence2 for given in answers]
+    same = np.array([float(bool(given.same)) for given in answers])
+    examples = Examples("labelled", texts, same, np.arange(len(answers)), (NO, YES), positive=1)
+    return examples, [embeddings[rows[places]] for rows in (current.pairs.rows1, current.pairs.rows2)]

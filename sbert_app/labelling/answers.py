@@ -54,9 +54,9 @@ class Answer:
 
 
 class Log:
-    """Answers on disk, one line each: a process that is killed loses none that was said to be saved."""
+    """Answers on disk, one line each: a process that is killed loses none that was said to be saved. No path: keeps none."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | None = None) -> None:
         self._path = path
 
     @classmethod
@@ -68,7 +68,7 @@ class Log:
     def read(self) -> list[Answer]:
         """All answers that were not taken back, without their places. A line that was cut off by a crash is skipped."""
         answers: list[Answer] = []
-        for line in self._path.read_bytes().splitlines() if self._path.is_file() else ():
+        for line in self._path.read_bytes().splitlines() if self._path and self._path.is_file() else ():
             try:
                 content = unseal(line)
                 if (number := content.get("change")) is not None:
@@ -91,6 +91,8 @@ class Log:
         self._append([{"change": number, "label": label}])
 
     def _append(self, contents: Iterable[Mapping[str, Any]]) -> None:
+        if self._path is None:
+            return
         with writing("The answer"):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("ab") as file:

@@ -1,7 +1,8 @@
-"""Which pair is asked next: one to learn from and one to measure by in turns, and now and then one that was answered before.
+"""The pairs of a corpus that a person is asked about, and which is next: to learn from and to measure by in turns, some twice.
 
-To measure by are random pairs of each stratum of the cosine, so that what they say can be weighted back to all candidates. To learn
-from are pairs spread over the cosines around the present boundary, as in dedupe, or such on which cosine and words disagree.
+The candidates are near by meaning or by words, as two random rows are hardly ever alike. To measure by are random ones of each
+stratum of the cosine, so that what they say can be weighted back to all candidates. To learn from are pairs spread over the cosines
+around the present boundary, as in dedupe, or such on which cosine and words disagree.
 """
 
 from collections import Counter
@@ -11,15 +12,68 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.ranking.lexical import best_rows
+from sbert_app.errors import UserError
+from sbert_app.explain.words import word_overlap
 from sbert_app.labelling.answers import AGAIN, LEARN, MEASURE, UNSURE, Answer
-from sbert_app.labelling.candidates import STRATA, Candidates
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Rows, Vectors, distinct
 
+ROWS, NEAR = 2_000, 8  # rows whose neighbours are candidates, and how many by meaning
+WORDS_ROWS, WORDS_NEAR = 500, 4  # by words (BM25)
+STRATA = 8  # of the cosine: the pairs to measure by are spread over them
+LEAST = 40  # candidates
 EVERY, LATER = 20, 20  # one pair in so many comes again, after at least so many others
 APART, OFTEN = 10, 3  # a row is not asked about in so many pairs in a row, nor more often than this to learn from
 BATCH = 100  # questions at once
 TRIED = 200  # pairs among which that with the largest disagreement is asked
 AROUND = 0.25  # of the range of cosines, on either side of the boundary
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Pairs of rows of a corpus, rows1[i] < rows2[i], in random order.
+
+    scores: their cosines, (m,); words: the share of their words in common, (m,), 0..1; measured: which are to measure by, (m,),
+    half: the others are to learn from; strata: in which of STRATA equal ranges of the cosine each is, (m,).
+    """
+
+    rows1: Rows
+    rows2: Rows
+    scores: Vectors
+    words: NDArray[np.float64]
+    measured: NDArray[np.bool_]
+    strata: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.rows1)
+
+    def rows(self, place: int) -> tuple[int, int]:
+        """Both rows of a pair."""
+        return int(self.rows1[place]), int(self.rows2[place])
+
+
+def candidates(indexed: IndexedCorpus) -> Candidates:
+    """Draw rows, and pair each with those nearest to it. Equal texts are no pair. Raises UserError for a corpus that has few."""
+    random, corpus = np.random.default_rng(0), indexed.corpus
+    _, text = distinct([" ".join(sentence.casefold().split()) for sentence in corpus.sentences])
+    first = np.unique(text, return_index=True)[1]  # the first row of each text
+    rows = random.permutation(first)[:ROWS]
+    near = indexed.index.search(indexed.embeddings[rows], NEAR + 1)[1]
+    pairs = [np.stack([np.repeat(rows, near.shape[1]), near.ravel()], axis=1)]
+    for row in rows[:WORDS_ROWS].tolist():
+        others = best_rows(indexed.lexical.scores(corpus.sentences[row]), WORDS_NEAR + 1)
+        pairs.append(np.stack([np.full(len(others), row), others], axis=1))
+    joined = np.concatenate(pairs)
+    joined = np.sort(first[text][joined[(joined >= 0).all(axis=1)]], axis=1)
+    unique = np.unique(joined[joined[:, 0] < joined[:, 1]], axis=0)
+    if len(unique) < LEAST:
+        raise UserError(f"This corpus has {len(unique)} pairs to ask about, at least {LEAST} are needed. Open one with more rows.")
+    rows1, rows2 = random.permutation(unique).T
+    scores = np.einsum("ij,ij->i", indexed.embeddings[rows1], indexed.embeddings[rows2])
+    shared = [word_overlap(corpus.sentences[one], corpus.sentences[two]) for one, two in zip(rows1, rows2, strict=True)]
+    edges = np.linspace(scores.min(), scores.max(), STRATA + 1)[1:-1]
+    return Candidates(rows1, rows2, scores, np.array(shared), np.arange(len(rows1)) % 2 == 0, np.digitize(scores, edges))
 
 
 @dataclass(frozen=True)
@@ -31,20 +85,20 @@ class Question:
     probability: float = 0.0
 
 
-def next_question(pairs: Candidates, answers: Sequence[Answer], scores: Vectors | None = None, seed: int = 0) -> Question | None:
-    """The pair to ask about next, None if all were asked. scores: the present cosines, (m,), if not those of the candidates."""
+def next_question(pairs: Candidates, answers: Sequence[Answer], seed: int = 0) -> Question | None:
+    """The pair to ask about next, None if all were asked."""
     random, count = np.random.default_rng([seed, len(answers)]), len(answers)
-    if count and count % EVERY == 0 and (again := _earlier(answers)):
-        return Question(again[int(random.integers(len(again)))], AGAIN)
+    if count and count % EVERY == 0:
+        times = Counter(answer.place for answer in answers)
+        if again := [answer.place for answer in answers[:-LATER] if answer.place >= 0 and times[answer.place] == 1]:
+            return Question(again[int(random.integers(len(again)))], AGAIN)
     left = np.ones(len(pairs), bool)
     left[[answer.place for answer in answers if answer.place >= 0]] = False
     measuring, learning = left & pairs.measured, left & ~pairs.measured
     asked = Counter(answer.why for answer in answers)
     if measuring.any() and (asked[MEASURE] <= asked[LEARN] or not learning.any()):
         return _to_measure(pairs, answers, measuring, random)
-    if not learning.any():
-        return None
-    return _to_learn(pairs, answers, _fresh(pairs, answers, learning), pairs.scores if scores is None else scores, random)
+    return _to_learn(pairs, answers, _fresh(pairs, answers, learning), random) if learning.any() else None
 
 
 def questions(pairs: Candidates, answers: Sequence[Answer], count: int) -> list[Question]:
@@ -62,20 +116,13 @@ def placed(answers: Sequence[Answer], sentences: Sequence[str], pairs: Candidate
 
     What was asked to measure by is to learn from where its pair was not drawn to measure by.
     """
-    ends = zip(pairs.rows1.tolist(), pairs.rows2.tolist(), strict=True)
-    places = {frozenset((sentences[one], sentences[two])): place for place, (one, two) in enumerate(ends)}
+    places = {frozenset(sentences[row] for row in pairs.rows(place)): place for place in range(len(pairs))}
 
     def at(given: Answer, place: int) -> Answer:
         drawn = given.why != MEASURE or (place >= 0 and bool(pairs.measured[place]))
         return replace(given, place=place, why=given.why if drawn else LEARN)
 
     return [at(given, places.get(given.texts, -1)) for given in answers]
-
-
-def _earlier(answers: Sequence[Answer]) -> list[int]:
-    """Pairs that were answered a while ago, and not yet twice."""
-    times = Counter(answer.place for answer in answers)
-    return [answer.place for answer in answers[:-LATER] if answer.place >= 0 and times[answer.place] == 1]
 
 
 def _to_measure(pairs: Candidates, answers: Sequence[Answer], left: NDArray[np.bool_], random: np.random.Generator) -> Question:
@@ -88,16 +135,15 @@ def _to_measure(pairs: Candidates, answers: Sequence[Answer], left: NDArray[np.b
     return Question(int(random.choice(places)), MEASURE, 1 / len(places))
 
 
-def _to_learn(
-    pairs: Candidates, answers: Sequence[Answer], left: NDArray[np.bool_], scores: Vectors, random: np.random.Generator
-) -> Question:
-    places = np.flatnonzero(left)
+def _to_learn(pairs: Candidates, answers: Sequence[Answer], left: NDArray[np.bool_], random: np.random.Generator) -> Question:
+    """One on which cosine and words disagree, or in turns one whose cosine is around the boundary."""
+    places, scores = np.flatnonzero(left), pairs.scores
     if sum(answer.why == LEARN for answer in answers) % 2:
         tried = random.choice(places, min(TRIED, len(places)), replace=False)
         apart = np.abs(_ranks(scores)[tried] - _ranks(pairs.words)[tried])
         return Question(int(tried[apart.argmax()]), LEARN)
     low, high = float(scores.min()), float(scores.max())
-    if (middle := boundary(answers, scores)) is not None:
+    if (middle := boundary(pairs, answers)) is not None:
         around = AROUND * (high - low)
         low, high = max(low, middle - around), min(high, middle + around)
     return Question(int(places[np.abs(scores[places] - random.uniform(low, high)).argmin()]), LEARN)
@@ -106,16 +152,16 @@ def _to_learn(
 def _fresh(pairs: Candidates, answers: Sequence[Answer], left: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Those whose rows were not asked about just now or often, unless none is left."""
     places = [answer.place for answer in answers if answer.place >= 0]
-    rows = Counter(row for place in places for row in (int(pairs.rows1[place]), int(pairs.rows2[place])))
-    recent = {row for place in places[-APART:] for row in (int(pairs.rows1[place]), int(pairs.rows2[place]))}
+    rows = Counter(row for place in places for row in pairs.rows(place))
+    recent = {row for place in places[-APART:] for row in pairs.rows(place)}
     tired = [row for row, count in rows.items() if count >= OFTEN or row in recent]
     fresh = left & ~np.isin(pairs.rows1, tired) & ~np.isin(pairs.rows2, tired)
     return fresh if fresh.any() else left
 
 
-def boundary(answers: Sequence[Answer], scores: Vectors) -> float | None:
+def boundary(pairs: Candidates, answers: Sequence[Answer]) -> float | None:
     """The cosine half way between the mean of the pairs that are the same and that of the others; None without both."""
-    same, other = ([scores[a.place] for a in answers if a.place >= 0 and a.same is is_same] for is_same in (True, False))
+    same, other = ([pairs.scores[a.place] for a in answers if a.place >= 0 and a.same is is_same] for is_same in (True, False))
     return float(np.mean(same) + np.mean(other)) / 2 if same and other else None
 
 

@@ -1,20 +1,22 @@
-"""Precision and recall of "the same from this cosine on" over all candidates, from answers to pairs drawn in strata of the cosine.
+"""What labels say: from which cosine on pairs are the same, how consistent they are, and what a person should know of them.
 
-Each stratum is cut at the threshold. In each of the two parts the share of pairs that are the same has a Beta distribution, given
-the answers there, and counts as many pairs as the part has: the estimate is weighted back to all candidates (post-stratified, as in
-OASIS), and its interval is that of the draws. The best threshold is chosen by a logistic curve through the answers, not by draws:
-of what looks best by chance too much would be promised.
+Precision and recall over all candidates come from answers to pairs drawn in strata of the cosine. Each stratum is cut at the
+threshold. In each of the two parts the share of pairs that are the same has a Beta distribution, given the answers there, and
+counts as many pairs as the part has: the estimate is weighted back to all candidates (post-stratified, as in OASIS), and its
+interval is that of the draws. The best threshold is chosen by a logistic curve through the answers, not by draws: of what looks
+best by chance too much would be promised.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.labelling.answers import MEASURE, Answer, one_each
-from sbert_app.labelling.candidates import STRATA, Candidates
-from sbert_app.vectors import Vectors
+from sbert_app.labelling.answers import AGAIN, MEASURE, Answer, one_each
+from sbert_app.labelling.choosing import STRATA, Candidates
+from sbert_app.vectors import Array, Vectors
+from sbert_app.wording import plural
 
 DRAWS, THRESHOLDS = 2_000, 41
 PRIOR, BY_CURVE = (0.2, 0.4), 0.5  # answers (same, other) that a part is given, and those that are shared out as the curve says
@@ -22,6 +24,13 @@ LEAST_EACH = 30  # answers of each kind, below which nothing is settled
 NARROW = 0.2  # the width of an interval that settles a figure
 FEW, RARE = 400, "Pairs that mean the same are rare: only {} so far. It stays a rough figure."
 LEVELS = (0.025, 0.5, 0.975)
+LEAST, LEAST_SHARE = 20, 0.05  # labels to judge by; share of pairs that are the same, or of those that are not
+LEAST_FOLLOWED, LEVEL = 60, 0.05  # labels, from which on they should follow the cosine at this level
+LEAST_TWICE, LEAST_EQUAL = 5, 0.75  # pairs asked again, and the share of them that should get the same answer
+BY_CHANCE = (
+    "Pairs that you call the same are hardly nearer in meaning, to this model, than the others. If you mean another likeness, "
+    "go on; if you answered by chance, no model can learn from it."
+)
 Interval = tuple[float, float]
 
 
@@ -37,12 +46,8 @@ class AtThreshold:
 
     @property
     def in_words(self) -> str:
-        figures = f"precision {_share(self.precision, self.precision_within)}, recall {_share(self.recall, self.recall_within)}"
-        return f"cosine {self.threshold:.2f}, {figures}"
-
-
-def _share(value: float, within: Interval) -> str:
-    return "{:.2f} ({:.2f} to {:.2f})".format(value, *within)
+        text = "cosine {:.2f}, precision {:.2f} ({:.2f} to {:.2f}), recall {:.2f} ({:.2f} to {:.2f})"
+        return text.format(self.threshold, self.precision, *self.precision_within, self.recall, *self.recall_within)
 
 
 @dataclass(frozen=True)
@@ -76,17 +81,13 @@ class Estimate:
         return f"About {self.missing} more labels would settle it." if self.missing <= FEW else RARE.format(self.same)
 
 
-def estimate(pairs: Candidates, answers: Sequence[Answer], scores: Vectors | None = None, seed: int = 0) -> Estimate | None:
-    """What the answers to measure by say of all candidates; None without one of each kind.
-
-    scores: the cosines that are judged, (m,), if not those of the candidates, by which the strata were made.
-    """
-    scores = pairs.scores if scores is None else scores
-    asked = [answer for answer in one_each(answers) if answer.why == MEASURE and answer.place >= 0]
+def estimate(pairs: Candidates, answers: Sequence[Answer]) -> Estimate | None:
+    """What the answers to measure by say of all candidates; None without one of each kind."""
+    scores, asked = pairs.scores, [answer for answer in one_each(answers) if answer.why == MEASURE and answer.place >= 0]
     places, same = np.array([a.place for a in asked], int), np.array([a.same for a in asked], bool)
     if not same.any() or same.all():
         return None
-    random, curve, f1 = np.random.default_rng(seed), list[AtThreshold](), list[float]()
+    random, curve, f1 = np.random.default_rng(0), list[AtThreshold](), list[float]()
     chance = _chance_by_cosine(scores, places, same)
     low, high = np.quantile(scores, [0.01, 0.999]).tolist()
     for threshold in np.linspace(low, high, THRESHOLDS).tolist():
@@ -101,16 +102,60 @@ def estimate(pairs: Candidates, answers: Sequence[Answer], scores: Vectors | Non
     return Estimate(curve, curve[int(np.argmax(f1))], int(same.sum()), int((~same).sum()))
 
 
-def _chance_by_cosine(scores: Vectors, places: NDArray[np.int64], same: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _chance_by_cosine(scores: Vectors, places: NDArray[np.int64], same: NDArray[np.bool_]) -> Array:
     """For each candidate the chance that it is the same, (m,), by a logistic curve through the answers."""
     from sklearn.linear_model import LogisticRegression
 
     fitted = LogisticRegression(C=100).fit(scores[places, None], same)
-    chances: NDArray[np.float64] = fitted.predict_proba(scores[:, None])[:, 1]
-    return chances
+    return np.asarray(fitted.predict_proba(scores[:, None])[:, 1])
 
 
-def _at(threshold: float, precision: NDArray[np.float64], recall: NDArray[np.float64]) -> AtThreshold:
+def _at(threshold: float, precision: Array, recall: Array) -> AtThreshold:
     """The medians of the draws, with their intervals."""
     (low1, middle1, high1), (low2, middle2, high2) = (np.quantile(drawn, LEVELS).tolist() for drawn in (precision, recall))
     return AtThreshold(threshold, middle1, middle2, (low1, high1), (low2, high2))
+
+
+def of_labels(answers: Sequence[Answer], scores: Vectors) -> Iterator[str]:
+    """Remarks on the answers so far. scores: the cosines of the candidates, (m,)."""
+    judged = [given for given in one_each(answers) if given.place >= 0]
+    same = np.array([bool(given.same) for given in judged])
+    if len(judged) >= LEAST and not LEAST_SHARE <= same.mean() <= 1 - LEAST_SHARE:
+        rare = "the same" if same.mean() < 0.5 else "different"
+        yield f"Hardly any pair is {rare} so far: a model learns from both kinds. Are you answering each pair by itself?"
+    elif len(judged) >= LEAST_FOLLOWED:
+        from scipy.stats import mannwhitneyu
+
+        near = scores[[given.place for given in judged]]  # of pairs that are the same clearly higher (rank sum, one-sided)?
+        if not mannwhitneyu(near[same], near[~same], alternative="greater").pvalue < LEVEL:
+            yield BY_CHANCE
+    twice, equal = consistency(answers)
+    if twice >= LEAST_TWICE and equal < LEAST_EQUAL * twice:
+        yield f"Only {equal} of {twice} pairs asked again got the same answer: a model learns little of that. Take more time."
+
+
+def consistency(answers: Sequence[Answer]) -> tuple[int, int]:
+    """How many pairs were asked again, and how many of them got the same answer."""
+    before: dict[frozenset[str], bool] = {}
+    twice, equal = 0, 0
+    for answer in answers:
+        if answer.same is None:
+            continue
+        if answer.why == AGAIN and answer.texts in before:
+            twice, equal = twice + 1, equal + (before[answer.texts] == answer.same)
+        before.setdefault(answer.texts, answer.same)
+    return twice, equal
+
+
+def of_file(answers: Sequence[Answer], left_out: int, elsewhere: int) -> Iterator[str]:
+    """Remarks on the labels of a file. left_out: rows of labelled pairs; elsewhere: pairs that are no candidates."""
+    labels: dict[frozenset[str], set[str]] = {}
+    for given in answers:
+        labels.setdefault(given.texts, set()).add(given.label)
+    if left_out:
+        yield f"{left_out:,} {plural(left_out, 'row', 'rows')} of the file left out: such pairs are labelled already."
+    if twice := sum(len(different) > 1 for different in labels.values()):
+        yield f"{twice:,} {plural(twice, 'pair has', 'pairs have')} two different labels in the file: the first counts."
+    if elsewhere:
+        here = plural(elsewhere, "pair is", "pairs are")
+        yield f"{elsewhere:,} {here} not among those asked here: a training uses them, “Make a model now” does not."

@@ -23,8 +23,7 @@ from sbert_app.evaluation.verdict import predict
 from sbert_app.explain.words import word_overlap
 from sbert_app.labelled.example_set import Examples, sentence_groups
 from sbert_app.labelling.answers import LEARN, NO, YES, Answer
-from sbert_app.labelling.candidates import STRATA, Candidates
-from sbert_app.labelling.choosing import next_question
+from sbert_app.labelling.choosing import STRATA, Candidates, next_question
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import bundled_folder

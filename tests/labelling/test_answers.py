@@ -19,7 +19,7 @@ from sbert_app.labelling.answers import (
     as_table,
     read_answers,
 )
-from sbert_app.labelling.remarks import consistency
+from sbert_app.labelling.estimates import consistency
 from sbert_app.tables import Table
 
 FIRST = Answer("a cat", "a kitten", YES, 1, 2, "2026-11-24T10:00:00+00:00", 2.5, LEARN, 0.0, 7)

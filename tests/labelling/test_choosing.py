@@ -36,7 +36,7 @@ def test_pairs_to_learn_from_lie_around_the_boundary_on_other_rows_than_just_bef
     shared = replace(pairs, rows1=pairs.rows1 // 40, rows2=1_000 + pairs.rows2 // 40)  # each row is in many pairs
     answers = answered(shared, same, 60)
     learnt = [answer.place for answer in answers if answer.why == LEARN]
-    middle = boundary(answers, pairs.scores)
+    middle = boundary(pairs, answers)
     spread = np.abs(pairs.scores - middle).mean()
     assert np.abs(pairs.scores[learnt[20::2]] - middle).mean() < 0.8 * spread
     for end, answer in enumerate(answers):

@@ -3,8 +3,7 @@
 import numpy as np
 
 from sbert_app.labelling.answers import MEASURE, NO, YES, Answer
-from sbert_app.labelling.candidates import STRATA, Candidates
-from sbert_app.labelling.choosing import next_question
+from sbert_app.labelling.choosing import STRATA, Candidates, next_question
 
 
 def world(rate: float, seed: int, count: int = 8_000) -> tuple[Candidates, np.ndarray]:

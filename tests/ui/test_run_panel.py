@@ -12,7 +12,7 @@ from sbert_app.jobs.fine_tune import running
 from sbert_app.jobs.fine_tune.job import _lines
 from sbert_app.labelled.example_set import Examples
 from sbert_app.runs.records import Baseline, DevScore
-from sbert_app.ui.fine_tune import movers_view, verdict_view, view
+from sbert_app.ui.fine_tune import verdict_view, view
 from sbert_app.ui.fine_tune.run_panel import RunPanel
 from sbert_app.ui.header import ModelPicker
 from tests.attacks.small_home import BASE, planned, tiny_model, training_data
@@ -113,7 +113,7 @@ def test_a_dev_part_that_is_perfect_before_training_is_called_what_it_is(panel):
 def movers(kind, before, after, targets, **facts):
     sentences = ([f"first {i}" for i in range(len(before))], [f"second {i}" for i in range(len(before))])
     examples = Examples(kind, sentences, np.array(targets, float), np.arange(1, len(before) + 1), **facts)
-    return movers_view.movers(examples, before, after)
+    return verdict_view.movers(examples, before, after)
 
 
 def listed(markup):

@@ -30,7 +30,7 @@ from sbert_app.runtime.session import Session
 from sbert_app.settings import ASSETS
 from sbert_app.tables import read_table
 from sbert_app.ui.corpus import view as corpus_view
-from sbert_app.ui.fine_tune import movers_view, runs_panel, verdict_view
+from sbert_app.ui.fine_tune import runs_panel, verdict_view
 from sbert_app.ui.fine_tune import view as fine_tune
 from sbert_app.ui.fine_tune.chart import distributions, training_curve
 from sbert_app.ui.kit import html
@@ -89,7 +89,7 @@ def test_figures_show_markup_as_text():
     for figure in figures:
         written = figure.to_json().replace(r"\u003c", "<")
         assert "&lt;img" in written and "<img" not in written
-    (record,) = movers_view._records(held_out, np.array(half), np.array(half))
+    (record,) = verdict_view._records(held_out, np.array(half), np.array(half))
     assert record["meant"] == ATTACK  # a file has the label as it is
 
 
@@ -214,7 +214,7 @@ def _fine_tuning(bench, session):
     views += [fine_tune.run_title(info), fine_tune.other_data(replace(info, fingerprint="another"), data)]
     table = runs_panel.run_table(bench.runs.overview(running.rows(bench)))
     views += [table, runs_panel.question(info), runs_panel.chosen_run(info)]
-    return [*views, verdict_view.verdict(progress), movers_view.movers(held_out, progress.result.before, progress.result.after)]
+    return [*views, verdict_view.verdict(progress), verdict_view.movers(held_out, progress.result.before, progress.result.after)]
 
 
 def recorded(*events):

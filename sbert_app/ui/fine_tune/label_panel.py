@@ -7,11 +7,10 @@ import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.jobs import labelling
-from sbert_app.jobs.adapting import adapt
+from sbert_app.jobs.label import adapt
 from sbert_app.jobs.labelling import Labelling
 from sbert_app.labelling.answers import GRADES, LABELS, NO, UNSURE, YES, Answer, one_each
-from sbert_app.labelling.estimates import Estimate
-from sbert_app.labelling.remarks import consistency
+from sbert_app.labelling.estimates import Estimate, consistency
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS
@@ -140,8 +139,7 @@ def _counts(answers: Sequence[Answer]) -> Markup:
 def _question(current: Labelling) -> Markup:
     if current.question is None:
         return html.empty(DONE)
-    corpus, place = current.sentences, current.question.place
-    texts = [html.short(corpus[int(rows[place])], TEXT_LENGTH) for rows in (current.pairs.rows1, current.pairs.rows2)]
+    texts = [html.short(current.corpus.sentences[row], TEXT_LENGTH) for row in current.pairs.rows(current.question.place)]
     pair = Markup('<div class="label-pair"><p dir="auto">{}</p><p dir="auto">{}</p></div>').format(*texts)
     choices = GRADED if current.graded else YES_OR_NO
     buttons = Markup().join(BUTTON.format(label.replace(" ", "-"), label, key, name, shown) for label, key, name, shown in choices)

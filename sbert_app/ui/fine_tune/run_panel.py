@@ -11,7 +11,7 @@ from sbert_app.jobs.fine_tune.preparing import TrainingData
 from sbert_app.runs.records import DevScore, RunState
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.ui.fine_tune import chart, movers_view, verdict_view, view
+from sbert_app.ui.fine_tune import chart, verdict_view, view
 from sbert_app.ui.fine_tune.runs_panel import RunsPanel
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit import html
@@ -142,7 +142,7 @@ class RunPanel:
             self.answer: verdict_view.verdict(run),
             self.spread: chart.distributions(held_out, result.before, result.after),
             self.spread_links: verdict_view.spread_links(run),
-            self.movers: movers_view.movers(held_out, result.before, result.after),
+            self.movers: verdict_view.movers(held_out, result.before, result.after),
             # Recommended is what the verdict says: the model, or the one before it.
             self.keep: gr.Button(f"Keep {html.short(run.plan.base, NAME_LENGTH)}", visible=not better),
             self.use: gr.Button(title, variant="primary" if better else "secondary"),

@@ -147,9 +147,9 @@ def _scores(change: Change) -> Markup:
     return text.format(*both_sides(change), METRIC_NAMES[change.metric], *interval(change))
 
 
-def chosen_run(info: RunInfo | None) -> Markup:
+def chosen_run(info: RunInfo) -> Markup:
     """The run that the buttons act on."""
-    return html.hint(Markup("Chosen: <b>{}</b>, {}.").format(info.name, info.created[:16])) if info else Markup()
+    return html.hint(Markup("Chosen: <b>{}</b>, {}.").format(info.name, info.created[:16]))
 
 
 def question(info: RunInfo) -> Markup:

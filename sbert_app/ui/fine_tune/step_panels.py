@@ -121,7 +121,10 @@ class DataPanel:
 
 
 class PlanPanel:
-    """Components, and the button that starts: always below the preset, above what folds. `tuned`: the settings a plan fills."""
+    """Components, and the button that starts: always below the preset, above what folds. `tuned`: the settings a plan fills.
+
+    options: those by the names of the job's options; adjusted: the settings of the objective, by their names in the plan.
+    """
 
     def __init__(self) -> None:
         self.base = gr.State("")  # the model that the settings were made for
@@ -134,35 +137,32 @@ class PlanPanel:
             with gr.Row():
                 usual, within = TrainingOptions(), "{} ({:,} to {:,})"
                 epochs, batch = within.format("Epochs", *RANGES["epochs"]), within.format("Batch size", *RANGES["batch_size"])
-                self._epochs = gr.Number(usual.epochs, label=epochs, elem_id="epochs")
-                self._batch_size = gr.Number(usual.batch_size, label=batch, elem_id="batch-size")
-                self._rate = gr.Number(usual.learning_rate, label="Learning rate", elem_id="rate")
-                self._seed = gr.Number(usual.seed, label="Seed (0 or more)", elem_id="seed")
+                self._numbers: dict[str, Any] = {
+                    "epochs": gr.Number(usual.epochs, label=epochs, elem_id="epochs"),
+                    "batch_size": gr.Number(usual.batch_size, label=batch, elem_id="batch-size"),
+                    "learning_rate": gr.Number(usual.learning_rate, label="Learning rate", elem_id="rate"),
+                    "seed": gr.Number(usual.seed, label="Seed (0 or more)", elem_id="seed"),
+                }
             with gr.Row():
-                self._concatenation = gr.Dropdown(
-                    list(CONCATENATIONS), label="Softmax input (Table 6 of the paper)", elem_id="concatenation"
-                )
-                self._margin = gr.Number(1.0, label="Triplet margin ε", elem_id="margin")
-                self._distance = gr.Dropdown(list(DISTANCES), value="euclidean", label="Triplet distance", elem_id="distance")
-            self._curve = gr.Checkbox(label=LEARNING_CURVE, elem_id="learning-curve")
-        options = [self._epochs, self._batch_size, self._rate, self._seed]
-        adjusted = [self._concatenation, self._margin, self._distance]
-        self.tuned: list[Any] = [self.objective, *options, *adjusted, self._curve]
+                softmax = gr.Dropdown(list(CONCATENATIONS), label="Softmax input (Table 6 of the paper)", elem_id="concatenation")
+                margin = gr.Number(1.0, label="Triplet margin ε", elem_id="margin")
+                distance = gr.Dropdown(list(DISTANCES), value="euclidean", label="Triplet distance", elem_id="distance")
+                self.adjusted: dict[str, Any] = {"concatenation": softmax, "margin": margin, "distance": distance}
+            curve = gr.Checkbox(label=LEARNING_CURVE, elem_id="learning-curve")
+        self.tuned: list[Any] = [self.objective, *self._numbers.values(), *self.adjusted.values(), curve]
+        self.options = {"preset": self.preset, "objective": self.objective, **self._numbers, "learning_curve": curve}
 
     def show(self, plan: Plan, kind: str) -> Values:
         """Show a plan, with only the settings that apply to this kind of examples."""
         choices = [(f"{o.title}{' (paper)' if o.paper else ''}", o.name) for o in OBJECTIVES.values() if kind in o.kinds]
+        updates = self.explain(plan.objective)
+        for name, box in self.adjusted.items():
+            updates[box]["value"] = getattr(plan.adjust, name)
         return {
+            **updates,
             self.objective: gr.Dropdown(choices=choices, value=plan.objective),
-            self._epochs: plan.options.epochs,
-            self._batch_size: plan.options.batch_size,
-            self._rate: plan.options.learning_rate,
-            self._seed: plan.options.seed,
-            self._concatenation: gr.Dropdown(value=plan.adjust.concatenation, visible=plan.objective == "classification"),
-            self._margin: gr.Number(value=plan.adjust.margin, visible=plan.objective == "triplet"),
-            self._distance: gr.Dropdown(value=plan.adjust.distance, visible=plan.objective == "triplet"),
-            self._curve: plan.learning_curve,
-            self.advice: view.objective(plan.objective),
+            **{box: getattr(plan.options, name) for name, box in self._numbers.items()},
+            self.options["learning_curve"]: plan.learning_curve,
             self.base: plan.base,
         }
 
@@ -170,23 +170,9 @@ class PlanPanel:
         """Show an objective's advice and settings. Raises UserError for an unknown one."""
         if not one_of(objective, "objective", OBJECTIVES):
             raise UserError("Choose an objective.")
-        return {
-            self._concatenation: gr.Dropdown(visible=objective == "classification"),
-            self._margin: gr.Number(visible=objective == "triplet"),
-            self._distance: gr.Dropdown(visible=objective == "triplet"),
-            self.advice: view.objective(objective),
-        }
-
-    def options(self, values: Values) -> dict[str, Any]:
-        """What is set on the page, by the names of the job's options."""
-        names = ("objective", "epochs", "batch_size", "learning_rate", "seed")
-        set_here = dict(zip(names, self.tuned, strict=False)) | {"preset": self.preset, "learning_curve": self._curve}
-        return {name: values[component] for name, component in set_here.items()}
-
-    def adjust(self, values: Values) -> dict[str, Any]:
-        """The settings of the objective, by their names in the plan."""
-        adjusted = {"concatenation": self._concatenation, "margin": self._margin, "distance": self._distance}
-        return {name: values[component] for name, component in adjusted.items()}
+        fits = {"concatenation": "classification", "margin": "triplet", "distance": "triplet"}
+        updates = {box: gr.update(visible=objective == fits[name]) for name, box in self.adjusted.items()}
+        return {**updates, self.advice: view.objective(objective)}
 
 
 def choice(label: str, elem_id: str) -> gr.Dropdown:

@@ -8,11 +8,11 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.errors import UserError
-from sbert_app.jobs.adapting import train_on
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
 from sbert_app.jobs.fine_tune.preparing import SplitChoice, TrainingData, example_table
+from sbert_app.jobs.label import train_on
 from sbert_app.models.words.untrained import is_untrained
 from sbert_app.runs.plan import Plan, preset
 from sbert_app.runtime.session import Session
@@ -94,36 +94,28 @@ class _FineTuneTab:
         return events
 
     def _on_file(self, session: Session, preset: str, model: str, file: str | None) -> Updates:
-        try:
-            with uploaded(file, NO_FILE) as path:
-                table = read_table(path, self._bench.settings.limits)
-                return {**self._load(session, table, preset, model), self.data.refused: ""}
-        except UserError as error:
-            return self._refuse(file, error) | {self.data.file: None}
-
-    def _refuse(self, file: str | None, error: UserError) -> Updates:
-        gr.Warning(str(error), title="File not loaded")
-        return {self.data.refused: view.refused(Path(file or "").name, str(error))}
+        loaded = partial(preparing.load, self._bench, session)
+        return self._from_upload(self.data.file, file, lambda table: self._new(loaded(table), preset, model))
 
     def _on_example(self, name: str, session: Session, preset: str, model: str) -> Updates:
-        updates = self._load(session, example_table(name, self._bench.settings.limits), preset, model)
-        return {**updates, self.data.refused: ""}
+        table = example_table(name, self._bench.settings.limits)
+        return self._new(preparing.load(self._bench, session, table), preset, model)
 
     def _on_labels(self, session: Session, preset: str, model: str) -> Updates:
-        data = train_on(self._bench, session)
-        return {**self._show(data, preset, model), **self.data.loaded(data), self.data.refused: ""}
-
-    def _load(self, session: Session, table: Table, preset: str, model: str) -> Updates:
-        data = preparing.load(self._bench, session, table)
-        return {**self._show(data, preset, model), **self.data.loaded(data)}
+        return self._new(train_on(self._bench, session), preset, model)
 
     def _on_part(self, part: str, component: gr.File, session: Session, file: str | None) -> Updates:
+        with_part = partial(preparing.set_part, self._bench, session, part)
+        return self._from_upload(component, file, lambda table: self.data.show_split(with_part(table)))
+
+    def _from_upload(self, component: gr.File, file: str | None, use: Callable[[Table], Updates]) -> Updates:
+        """What `use` makes of an uploaded file. One that is refused is named on the page, and the data stays as it was."""
         try:
             with uploaded(file, NO_FILE) as path:
-                data = preparing.set_part(self._bench, session, part, read_table(path, self._bench.settings.limits))
+                return {**use(read_table(path, self._bench.settings.limits)), self.data.refused: ""}
         except UserError as error:
-            return self._refuse(file, error) | {component: None}
-        return {**self.data.show_split(data), self.data.refused: ""}
+            gr.Warning(str(error), title="File not loaded")
+            return {self.data.refused: view.refused(Path(file or "").name, str(error)), component: None}
 
     def _on_part_cleared(self, part: str, session: Session) -> Updates:
         return {**self.data.show_split(preparing.set_part(self._bench, session, part, None)), self.data.refused: ""}
@@ -146,6 +138,10 @@ class _FineTuneTab:
         data = session.get(TrainingData)
         choice = data.choice if data else SplitChoice()
         return [choice.by, choice.column]
+
+    def _new(self, data: TrainingData, preset: str, model: str) -> Updates:
+        """Show other data than before."""
+        return {**self._show(data, preset, model), **self.data.loaded(data), self.data.refused: ""}
 
     def _show(self, data: TrainingData, preset: str, model: str) -> Updates:
         """Show the data as read, and settings that fit it."""
@@ -181,5 +177,6 @@ class _FineTuneTab:
         return self._panel.attach(run.id, owner)
 
     def _plan(self, values: Values, data: TrainingData) -> Plan:
-        chosen = self.plan.options(values) | {"model": values[self._model]}
-        return plan_of(read(FineTuneOptions, chosen, self._bench.settings.limits), data, self.plan.adjust(values))
+        chosen, adjust = ({name: values[box] for name, box in boxes.items()} for boxes in (self.plan.options, self.plan.adjusted))
+        options = read(FineTuneOptions, chosen | {"model": values[self._model]}, self._bench.settings.limits)
+        return plan_of(options, data, adjust)
