@@ -1,14 +1,13 @@
 """The job score_pairs: encode each different sentence of a file of pairs once, score the pairs, compare scores with labels."""
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.errors import UserError
 from sbert_app.evaluation.agreement import label_agreement
@@ -25,13 +24,14 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.tables import Table
 from sbert_app.tables.table import csv_file, skipped_summary
-from sbert_app.vectors import Vectors, distinct, unit_rows
+from sbert_app.vectors import Rows, Vectors, distinct, unit_rows
 from sbert_app.wording import plural, rounded
 
 MOST_LISTED = 100  # the answer lists the scores of up to this many rows
 FILE = "pairs_scored.csv"
 SCORING = "scoring"  # job name
 BLOCK = 100_000  # pairs multiplied at a time: bounds memory
+Usable = tuple[Reading, PairLabels | None]  # the rows of a file that can be scored, and their labels
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def score_pairs(call: Call, options: ScorePairsOptions) -> Steps:
     """
     table, scored = call.required_table(), None
     columns = choose_pair_columns(table.frame, options.first_column, options.second_column, options.label_column)
-    for step in _steps(call.bench, table, *_read(call.bench, table, columns), options.model, call.stop):
+    for step in _steps(call.bench, table, _read(call.bench, table, columns), options.model, call.stop):
         scored = step.result
         if scored is None:
             yield step
@@ -133,17 +133,17 @@ def score_opened(bench: Workbench, session: Session, columns: PairColumns, model
     opened = session.get(PairTable)
     if opened is None:
         raise UserError("There is no file of pairs yet. Upload one, or open the example.")
-    reading, labels = _read(bench, opened.table, columns)
+    usable = _read(bench, opened.table, columns)
     session.put(replace(opened, model=model))
     stop = session.begin(SCORING)
-    for step in _steps(bench, opened.table, reading, labels, model, stop, session.get(ScoredPairs)):
+    for step in _steps(bench, opened.table, usable, model, stop, session.get(ScoredPairs)):
         if step.result is None or session.put(step.result, stop):
             yield step
         else:  # another file was scored meanwhile
             yield Step("Stopped", stopped=True)
 
 
-def _read(bench: Workbench, table: Table, columns: PairColumns) -> tuple[Reading, PairLabels | None]:
+def _read(bench: Workbench, table: Table, columns: PairColumns) -> Usable:
     """Read the usable rows, and their labels if a column of labels is chosen."""
     roles = ColumnRoles("positives", columns.sentences)
     reading = read_examples(table, roles, bench.settings.limits, repeats=True, least=1)
@@ -155,58 +155,36 @@ def _read(bench: Workbench, table: Table, columns: PairColumns) -> tuple[Reading
 
 
 def _steps(
-    bench: Workbench,
-    table: Table,
-    reading: Reading,
-    labels: PairLabels | None,
-    model: str,
-    stop: Stop,
-    earlier: ScoredPairs | None = None,
+    bench: Workbench, table: Table, usable: Usable, model: str, stop: Stop, earlier: ScoredPairs | None = None
 ) -> Iterator[Step[ScoredPairs]]:
     """Wait in the queue and score, unless an earlier result has these scores; then compare with the labels."""
-    same = earlier and earlier.table is table and (earlier.model, earlier.reading.mapping) == (model, reading.mapping)
-    scored = earlier if same else None
-    if scored is None:
+    (reading, labels), scored = usable, earlier
+    if scored is None or scored.table is not table or (scored.model, scored.reading.mapping) != (model, reading.mapping):
         with bench.lines.corpora.join(stop) as waiting:
             yield from (Step(place_in_line(before, "job")) for before in waiting)
-            scored = yield from _scored(bench, table, reading, model, stop)
-    if scored is not None:
-        yield Step("Comparing with the labels" if labels else "Sorting")
-        yield Step("Scored", seconds=scored.seconds, result=_compared(scored, labels))
+            yield Step("Loading the model")
+            encoder = bench.registry.encoder(model)
+            scale, start, done, count = bench.examples.scale(encoder), time.perf_counter(), 0, len(reading.examples)
+            unique, position = distinct(list(chain(*reading.examples.sentences)))
+            embeddings = np.empty((len(unique), encoder.dim), dtype=np.float32)
+            for rows, vectors in bench.device.stream(encoder, unique):
+                embeddings[rows] = vectors
+                done += len(rows)
+                if stop.is_set():
+                    yield Step("Stopped", done, len(unique), stopped=True)
+                    return
+                yield Step("Encoding", done, len(unique), time.perf_counter() - start)
+            scores = _cosines(unit_rows(embeddings), position[:count], position[count:])
+        scored = ScoredPairs(table, reading, scores, scale, model, time.perf_counter() - start)
+    yield Step("Comparing with the labels" if labels else "Sorting")
+    agreement = None
+    if labels:
+        gold = labels.gold[labels.labelled]
+        agreement = label_agreement(labels.kind, scored.scores[labels.labelled].astype(np.float64), gold)
+    yield Step("Scored", seconds=scored.seconds, result=replace(scored, labels=labels, agreement=agreement))
 
 
-def _scored(
-    bench: Workbench, table: Table, reading: Reading, model: str, stop: Stop
-) -> Generator[Step[ScoredPairs], None, ScoredPairs | None]:
-    """Encode the sentences. Returns their scores without labels, None if stopped."""
-    yield Step("Loading the model")
-    encoder = bench.registry.encoder(model)
-    scale = bench.examples.scale(encoder)
-    start = time.perf_counter()
-    unique, position = distinct(list(chain(*reading.examples.sentences)))
-    embeddings = np.empty((len(unique), encoder.dim), dtype=np.float32)
-    done = 0
-    for rows, vectors in bench.device.stream(encoder, unique):
-        embeddings[rows] = vectors
-        done += len(rows)
-        if stop.is_set():
-            yield Step("Stopped", done, len(unique), stopped=True)
-            return None
-        yield Step("Encoding", done, len(unique), time.perf_counter() - start)
-    scores = _cosines(unit_rows(embeddings), position[: len(reading.examples)], position[len(reading.examples) :])
-    return ScoredPairs(table, reading, scores, scale, model, time.perf_counter() - start)
-
-
-def _compared(scored: ScoredPairs, labels: PairLabels | None) -> ScoredPairs:
-    """The scores with these labels and their agreement."""
-    if labels is None:
-        return replace(scored, labels=None, agreement=None)
-    labelled = labels.labelled
-    agreement = label_agreement(labels.kind, scored.scores[labelled].astype(np.float64), labels.gold[labelled])
-    return replace(scored, labels=labels, agreement=agreement)
-
-
-def _cosines(unit: Vectors, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float32]:
+def _cosines(unit: Vectors, first: Rows, second: Rows) -> Vectors:
     """The cosine of unit rows first[i] and second[i], (n,)."""
     scores = np.empty(len(first), dtype=np.float32)
     for start in range(0, len(first), BLOCK):
