@@ -48,6 +48,13 @@ def upload(page: Page, path) -> None:
     page.locator("#labelled-file input[type=file]").set_input_files(str(path))
 
 
+def start(page: Page, curve: bool = False, **values: float) -> None:
+    """Start a training, once its duration is estimated."""
+    expect(page.locator("#estimate")).to_contain_text("Extrapolated from 2 batches timed just now")
+    settings(page, curve, **values)
+    page.locator("#start").click()
+
+
 def change(page: Page) -> None:
     """Open step 1, which is one line once data is read."""
     expect(page.locator("#data-fold > .label-wrap")).to_have_text(re.compile("Change"))
@@ -300,9 +307,7 @@ def test_the_main_button_stays_where_it_is(page):
 def train(page: Page, epochs: int, curve: bool = False) -> None:
     """Train on the data that were chosen, for few epochs: live at work, better in the end."""
     expect(page.locator("#labelled")).to_contain_text("held out for the verdict")
-    expect(page.locator("#estimate")).to_contain_text("Extrapolated from 2 batches timed just now")
-    settings(page, curve, epochs=epochs)
-    page.locator("#start").click()
+    start(page, curve, epochs=epochs)
     expect(page.locator("#run-progress")).to_contain_text(re.compile(r"step [\d,]+ of [\d,]+ · loss"))
     expect(page.locator("#verdict-word")).to_have_text("Better")
     expect(page.locator("#verdict")).to_contain_text("95 % interval +")
@@ -335,11 +340,7 @@ def test_an_untrained_network_is_chosen_in_the_header_gets_its_own_settings_and_
     expect(page.locator("#model-note")).to_contain_text("Not trained yet: a deep averaging network")
     expect(page.locator("#rate input")).to_have_value("0.001")
     expect(page.locator("#batch-size input")).to_have_value("64")
-    page.locator("#epochs input").fill("2")
-    page.locator("#epochs input").press("Tab")
-    page.locator("#learning-curve input").set_checked(False)
-    expect(page.locator("#estimate")).to_contain_text("Extrapolated")
-    page.locator("#start").click()
+    start(page, epochs=2)
     expect(page.locator("#verdict-word")).to_be_visible()
 
 
@@ -376,9 +377,7 @@ def test_a_reload_finds_the_run_again_and_stop_keeps_the_best(visit, tmp_path):
     first = visit()
     open_tab(first)
     upload(first, head("messages_triplets.csv", 100, tmp_path))
-    expect(first.locator("#estimate")).to_contain_text("Extrapolated")
-    settings(first, epochs=50)  # only stopped is it over
-    first.locator("#start").click()
+    start(first, epochs=50)  # only stopped is it over
     expect(first.locator("#run-progress")).to_contain_text("best on dev")
     first.close()
     second = visit(390, "dark")  # another device
@@ -397,9 +396,7 @@ def test_a_hosted_visitor_finds_its_run_after_a_reload_and_nobody_else_does(visi
     owner, other = visit(url=hosted_url), visit(url=hosted_url)
     open_tab(owner)
     upload(owner, head("messages_triplets.csv", 100, tmp_path))
-    expect(owner.locator("#estimate")).to_contain_text("Extrapolated")
-    settings(owner, epochs=50)
-    owner.locator("#start").click()
+    start(owner, epochs=50)
     expect(owner.locator("#run-progress")).to_contain_text("best on dev")
     owner.reload()
     open_tab(owner)
@@ -429,9 +426,7 @@ def test_shuffled_labels_are_not_called_better(page, tmp_path, other_model):
     choose_model(page, other_model)
     open_tab(page)
     upload(page, path)
-    expect(page.locator("#estimate")).to_contain_text("Extrapolated")
-    settings(page, epochs=2)
-    page.locator("#start").click()
+    start(page, epochs=2)
     expect(page.locator("#verdict-word")).to_have_text(re.compile("No clear change|Worse: do not use it"))
 
 

@@ -1,7 +1,10 @@
-"""Labelling pairs of a corpus: saved at once, taken back, read from a file, and as training data."""
+"""Labelling pairs of a corpus: saved at once, taken back, as training data; and the job label, as JSON and as a file."""
 
+import csv
+import json
 from copy import copy
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,19 +15,28 @@ from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import WORSE
 from sbert_app.jobs import labelling
 from sbert_app.jobs.corpus.opening import open_example
-from sbert_app.jobs.label import adapt, train_on
+from sbert_app.jobs.declaring.job import Call, outcome_of
+from sbert_app.jobs.declaring.option import read
+from sbert_app.jobs.label import LABEL, LabelOptions, adapt, train_on
 from sbert_app.jobs.labelling import add, answer, as_csv, begin, change, grade, undo
-from sbert_app.labelling.answers import LEARN, MEASURE, UNSURE
+from sbert_app.labelling.answers import AGAIN, LEARN, MEASURE, UNSURE
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.tables import Table, read_table
 from sbert_app.vectors import unit_rows
 
 
-@pytest.fixture
-def session(bench):
+def opened(bench):
     """A session with the example tickets."""
     session = bench.sessions.open()
     open_example(bench, session, "support_tickets.csv")
+    return session
+
+
+@pytest.fixture
+def session(bench):
+    """A session in which their pairs are being labelled."""
+    session = opened(bench)
+    begin(bench, session)
     return session
 
 
@@ -36,9 +48,8 @@ def label(session, count, of=lambda current: "yes" if current.pairs.scores[curre
     return current
 
 
-def test_candidates_are_near_pairs_of_different_texts(bench, session):
-    pairs = begin(bench, session).pairs
-    texts = session.corpus().corpus.sentences
+def test_candidates_are_near_pairs_of_different_texts(session):
+    pairs, texts = labelling.labelling(session).pairs, session.corpus().corpus.sentences
     assert 2_000 < len(pairs) < 20_000 and (pairs.rows1 < pairs.rows2).all()
     assert len({*zip(pairs.rows1.tolist(), pairs.rows2.tolist(), strict=True)}) == len(pairs)
     assert all(texts[one].casefold() != texts[two].casefold() for one, two in zip(pairs.rows1, pairs.rows2, strict=True))
@@ -49,21 +60,16 @@ def test_candidates_are_near_pairs_of_different_texts(bench, session):
 
 
 def test_an_answer_is_on_disk_before_the_next_question_and_another_session_goes_on(bench, session):
-    begin(bench, session)
     label(session, 5)
-    other = bench.sessions.open()
-    open_example(bench, other, "support_tickets.csv")
-    again = begin(bench, other)
+    again = begin(bench, opened(bench))
     assert again.answers == labelling.labelling(session).answers and again.question == labelling.labelling(session).question
     hosted = copy(bench)
     hosted.settings = replace(bench.settings, hosted=True)
-    stranger = bench.sessions.open()
-    open_example(bench, stranger, "support_tickets.csv")
+    stranger = opened(bench)
     assert begin(hosted, stranger).answers == () and label(stranger, 1).log.read() == []
 
 
 def test_under_another_model_answers_are_found_by_their_texts(bench, session):
-    begin(bench, session)
     answers = label(session, 60).answers
     corpus = session.corpus().corpus
     random = np.random.default_rng(0).normal(size=session.corpus().embeddings.shape).astype(np.float32)
@@ -79,8 +85,8 @@ def test_under_another_model_answers_are_found_by_their_texts(bench, session):
     assert all(given.place >= 0 for given in again.answers if given.why == MEASURE)
 
 
-def test_two_keys_for_one_question_count_once_and_each_answer_can_be_taken_back(bench, session):
-    first = begin(bench, session).question
+def test_two_keys_for_one_question_count_once_and_each_answer_can_be_taken_back(session):
+    first = labelling.labelling(session).question
     once = answer(session, "yes", 0, 1.0)
     assert answer(session, "no", 0, 1.0) is once and [given.label for given in once.answers] == ["yes"]
     label(session, 2)
@@ -90,8 +96,8 @@ def test_two_keys_for_one_question_count_once_and_each_answer_can_be_taken_back(
     assert current.answers == () and current.question == first and current.log.read() == []
 
 
-def test_a_full_disk_is_told_and_the_question_stays(bench, session, monkeypatch):
-    before = begin(bench, session)
+def test_a_full_disk_is_told_and_the_question_stays(session, monkeypatch):
+    before = labelling.labelling(session)
 
     def full(*_):
         raise UserError("The disk is full.")
@@ -102,16 +108,14 @@ def test_a_full_disk_is_told_and_the_question_stays(bench, session, monkeypatch)
     assert labelling.labelling(session) is before
 
 
-@pytest.mark.parametrize("wrong", ["maybe", "", None, 3, "6"])
-def test_what_is_no_label_is_refused(bench, session, wrong):
-    begin(bench, session)
-    with pytest.raises(UserError, match="label|answer"):
-        answer(session, wrong, 0)
+def test_what_is_no_label_is_refused(session):
+    for wrong in ("maybe", "", None, 3, "6"):
+        with pytest.raises(UserError, match="label|answer"):
+            answer(session, wrong, 0)
     assert labelling.labelling(session).answers == ()
 
 
 def test_labels_are_training_data_and_those_to_measure_by_are_held_out(bench, session):
-    begin(bench, session)
     label(session, 15)
     with pytest.raises(UserError, match=r"There are \d+ labels to learn from, at least 20 are needed"):
         train_on(bench, session)
@@ -126,14 +130,12 @@ def test_labels_are_training_data_and_those_to_measure_by_are_held_out(bench, se
 
 
 def test_grades_are_scored_pairs(bench, session):
-    begin(bench, session)
     grade(session, True)
     label(session, 60, lambda current: str(round(5 * max(0, float(current.pairs.scores[current.question.place])))))
     assert train_on(bench, session).mapping.kind == "scored"
 
 
 def test_a_file_of_labels_comes_back_by_its_texts_and_changes_nothing_twice(bench, session, tmp_path):
-    begin(bench, session)
     label(session, 45)
     path = tmp_path / "labels.csv"
     path.write_text(as_csv(session), encoding="utf-8")
@@ -148,23 +150,20 @@ def test_a_file_of_labels_comes_back_by_its_texts_and_changes_nothing_twice(benc
     assert add(session, Table("other.csv", unknown, unknown.index.to_numpy())).answers[-1].place == -1
 
 
-def test_answers_of_one_kind_are_remarked_on(bench, session):
-    begin(bench, session)
+def test_answers_of_one_kind_are_remarked_on(session):
     (remark,) = label(session, 30, lambda _: "no").remarks
     assert remark.startswith("Hardly any pair is the same so far")
     assert not label(session, 20, lambda _: "yes").remarks
     assert label(session, 1, lambda _: UNSURE).answers[-1].same is None
 
 
-def test_answers_by_chance_and_against_each_other_are_remarked_on(bench, session):
+def test_answers_by_chance_and_against_each_other_are_remarked_on(session):
     random = np.random.default_rng(0)
-    begin(bench, session)
     by_chance = label(session, 120, lambda _: "yes" if random.random() < 0.5 else "no")
     assert any(remark.startswith("Pairs that you call the same are hardly nearer") for remark in by_chance.remarks)
 
 
 def test_a_changed_label_counts_at_once_and_after_a_restart(bench, session):
-    begin(bench, session)
     label(session, 6)
     undo(session)
     changed = change(session, 2, UNSURE)
@@ -172,9 +171,7 @@ def test_a_changed_label_counts_at_once_and_after_a_restart(bench, session):
     for number, wrong in ((5, "yes"), (-1, "yes"), (0, "maybe"), (0, None), ("x", "yes")):
         with pytest.raises(UserError):
             change(session, number, wrong)
-    other = bench.sessions.open()
-    open_example(bench, other, "support_tickets.csv")
-    assert begin(bench, other).answers == changed.answers
+    assert begin(bench, opened(bench)).answers == changed.answers
 
 
 def test_a_corpus_of_few_pairs_and_none_at_all_are_refused(bench):
@@ -187,7 +184,6 @@ def test_a_corpus_of_few_pairs_and_none_at_all_are_refused(bench):
 def test_a_model_from_labels_is_a_folder_that_sentence_transformers_loads(bench, session):
     from sentence_transformers import SentenceTransformer
 
-    begin(bench, session)
     with pytest.raises(UserError, match="at least 20 labels to learn from, of both kinds"):
         adapt(bench, session)
     texts = session.corpus().corpus.sentences
@@ -205,3 +201,66 @@ def test_a_model_from_labels_is_a_folder_that_sentence_transformers_loads(bench,
     theirs = SentenceTransformer(str(bench.settings.models / made.model), device="cpu").encode(texts[:20])
     assert np.abs(unit_rows(encoder.encode(texts[:20])) - unit_rows(theirs)).max() < 0.02  # bf16 where the processor has it
     assert np.abs(unit_rows(theirs) - session.corpus().embeddings[:20]).max() > 0.02
+
+
+@pytest.fixture
+def ask(bench):
+    """Call the job on the example tickets, in one session."""
+    session = opened(bench)
+
+    def call(**values):
+        values = {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
+        return outcome_of(LABEL.steps(Call(bench, session=session), read(LabelOptions, values, bench.settings.limits)))
+
+    return call
+
+
+def judged(pair):
+    """By the first word: enough for both kinds."""
+    return "yes" if pair["sentence1"].split()[0] == pair["sentence2"].split()[0] else "no"
+
+
+def test_pairs_are_answered_by_their_ids_and_half_of_them_measure(ask):
+    asked = ask(count=40).summary["pairs"]
+    assert len(asked) == 40 == len({pair["id"] for pair in asked})
+    assert {pair["why"] for pair in asked} == {LEARN, MEASURE}
+    assert asked == ask(count=40).summary["pairs"]  # until they are answered
+    after = ask(answers={str(pair["id"]): judged(pair) for pair in asked[:30]}).summary
+    assert after["labels"] == 30 == after["same"] + after["different"]
+    answered = {pair["id"] for pair in asked[:30]}
+    assert {pair["why"] for pair in after["pairs"] if pair["id"] in answered} <= {AGAIN}
+    assert 0 < after["threshold"]["precision_within"][0] <= after["threshold"]["precision"] <= 1
+    assert after["threshold"]["missing"] > 0 and json.dumps(after)
+
+
+def test_what_is_wrong_with_answers_is_said_and_none_of_them_is_kept(ask):
+    pair = ask(count=1).summary["pairs"][0]
+    with pytest.raises(UserError, match="No pair '-7' is asked now"):
+        ask(answers={str(pair["id"]): "yes", "-7": "no"})
+    with pytest.raises(UserError, match="Unknown label 'maybe'"):
+        ask(answers={str(pair["id"]): "maybe"})
+    with pytest.raises(UserError, match="A model needs at least 20 labels"):
+        ask(adapt=True)
+    assert ask().summary["labels"] == 0
+
+
+def test_a_spreadsheet_of_pairs_goes_out_and_comes_back_with_labels(ask, tmp_path):
+    sheet, everything = tmp_path / "next.csv", tmp_path / "labels.csv"
+    ask(count=100, out=sheet)
+    rows = list(csv.DictReader(sheet.open(encoding="utf-8-sig")))
+    for row in rows[:90]:
+        row["label"] = judged(row).capitalize()
+    with sheet.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows([*rows, rows[0] | {"label": "no" if rows[0]["label"] == "Yes" else "yes"}])
+    after = ask(labels=sheet, save=everything)
+    assert after.summary["labels"] == 90 and after.lines[0].startswith("90 labels: ")
+    assert "1 row of the file left out" in after.lines[1] and "1 pair has two different labels" in after.lines[2]
+    saved = list(csv.DictReader(everything.open(encoding="utf-8-sig")))
+    assert [(row["sentence1"], row["why"]) for row in saved] == [(row["sentence1"], row["why"]) for row in rows[:90]]
+    adapted = ask(adapt=True).summary["adapted"]
+    assert adapted["tried"].keys() == {0, 10, 20, 30} and isinstance(adapted["model"], str)
+    sheet.write_text("sentence1,sentence2,label\na,b,0\nc,d,1\n")
+    with pytest.raises(UserError, match="only the labels 0 and 1. Write yes and no"):
+        ask(labels=sheet)
