@@ -6,7 +6,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.labelled.columns import ColumnRoles, guess_mapping
 from sbert_app.labelled.example_set import SENTENCES, SPLITS
-from sbert_app.labelled.examples import Examples, Reading, read_examples
+from sbert_app.labelled.examples import Examples, Reading, check_columns, read_examples
 from sbert_app.labelled.splits import Column, Split, split
 from sbert_app.runs.plan import Plan, TrainingEstimate, estimate
 from sbert_app.runtime.session import Session
@@ -28,6 +28,9 @@ class SplitChoice:
     dev: Table | None = field(default=None, compare=False)
 
 
+AS_USUAL = SplitChoice()
+
+
 @dataclass(frozen=True)
 class TrainingData:
     """A labelled table, its column mapping, the examples read from it, and their split."""
@@ -36,7 +39,7 @@ class TrainingData:
     mapping: ColumnRoles
     reading: Reading
     split: Split
-    choice: SplitChoice = field(default_factory=SplitChoice)
+    choice: SplitChoice
 
 
 def example_table(name: str, limits: Limits) -> Table:
@@ -47,9 +50,8 @@ def example_table(name: str, limits: Limits) -> Table:
     return read_table(EXAMPLES / name, limits)
 
 
-def read_training_data(table: Table, mapping: ColumnRoles, limits: Limits, choice: SplitChoice | None = None) -> TrainingData:
+def read_training_data(table: Table, mapping: ColumnRoles, limits: Limits, choice: SplitChoice = AS_USUAL) -> TrainingData:
     """Read a table and split it. Dev and held-out parts without a table of their own are taken from it."""
-    choice = choice or SplitChoice()
     reading = read_examples(table, mapping, limits)
     dev, held_out = (_read_part(reading, other, limits) for other in (choice.dev, choice.held_out))
     column = _column(table, reading, choice.column) if choice.column else None
@@ -76,8 +78,7 @@ def _read_part(reading: Reading, table: Table | None, limits: Limits) -> Example
 
 def _column(table: Table, reading: Reading, name: str) -> Column:
     """The values of a column for the examples. Raises UserError if it does not exist or is the target."""
-    if name not in table.frame.columns:
-        raise UserError(f"'{table.name}' has no column '{name}'. Its columns are: {', '.join(table.frame.columns)}.")
+    check_columns(table, [name])
     if name == reading.mapping.target:
         raise UserError(f"The column '{name}' is what the model learns, so it cannot split the data. Choose another column.")
     values = dict(zip(table.rows.tolist(), table.frame[name].tolist(), strict=True))
@@ -99,15 +100,10 @@ def current(session: Session) -> TrainingData:
     return data
 
 
-def remap(
-    bench: Workbench, session: Session, mapping: ColumnRoles, by: str | None = None, column: str | None = None
-) -> TrainingData:
-    """Read the session's table with these columns and this split (None: as it is), unless it is the current one."""
-    before = current(session)
-    choice = before.choice
-    if by is not None or column is not None:
-        by = validation.one_of(by, "split", SPLITS) or SENTENCES
-        choice = replace(choice, by=by, column=validation.text(column or "", "split column"))
+def remap(bench: Workbench, session: Session, mapping: ColumnRoles, by: str = SENTENCES, column: str = "") -> TrainingData:
+    """Read the session's table with these columns and this split, unless it is the current one."""
+    before, by = current(session), validation.one_of(by, "split", SPLITS) or SENTENCES
+    choice = replace(before.choice, by=by, column=validation.text(column, "split column"))
     if (before.mapping, before.choice) == (mapping, choice):
         return before
     return _swap(bench, session, before, mapping, choice)

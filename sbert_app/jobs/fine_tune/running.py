@@ -105,12 +105,8 @@ def active_run(bench: Workbench, owner: str = "") -> RunInfo | None:
 
 def interrupted_run(bench: Workbench, plan: Plan, data: TrainingData) -> Run | None:
     """Find an interrupted run with the same plan and examples, which a repeated command resumes."""
-    for info in rows(bench):
-        if info.state == INTERRUPTED and info.fingerprint == data.split.fingerprint:
-            run = bench.runs.get(info.id)
-            if run.plan == plan:
-                return run
-    return None
+    same_data = (i for i in rows(bench) if i.state == INTERRUPTED and i.fingerprint == data.split.fingerprint)
+    return next((run for info in same_data if (run := bench.runs.get(info.id)).plan == plan), None)
 
 
 def rename(bench: Workbench, run_id: str, name: str, owner: str = "") -> None:

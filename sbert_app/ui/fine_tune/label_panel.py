@@ -146,11 +146,8 @@ def _question(current: Labelling) -> Markup:
     scale = ACT.format("graded", "", "Ask for yes or no" if current.graded else "Ask for 0 to 5")
     undo = ACT.format("undone", "u", Markup("Undo <kbd>u</kbd>")) if current.answers else ""
     asked = "How alike are they, from 0 (not at all) to 5 (the same)?" if current.graded else "Do these two mean the same?"
-    head, acts = (
-        Markup('<p class="label-asked">{}</p>').format(asked),
-        Markup('<div class="label-acts">{}{}</div>').format(undo, scale),
-    )
-    return head + pair + Markup('<div class="label-buttons">{}</div>').format(buttons) + acts
+    card = Markup('<p class="label-asked">{}</p>{}<div class="label-buttons">{}</div><div class="label-acts">{}{}</div>')
+    return card.format(asked, pair, buttons, undo, scale)
 
 
 def _last(current: Labelling) -> Markup:

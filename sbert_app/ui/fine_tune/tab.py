@@ -11,7 +11,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
-from sbert_app.jobs.fine_tune.preparing import SplitChoice, TrainingData, example_table
+from sbert_app.jobs.fine_tune.preparing import AS_USUAL, TrainingData, example_table
 from sbert_app.jobs.label import train_on
 from sbert_app.models.words.untrained import is_untrained
 from sbert_app.runs.plan import Plan, preset
@@ -136,7 +136,7 @@ class _FineTuneTab:
     def _split_in_use(self, session: Session) -> list[str]:
         """After a refusal: show the split that the data has."""
         data = session.get(TrainingData)
-        choice = data.choice if data else SplitChoice()
+        choice = data.choice if data else AS_USUAL
         return [choice.by, choice.column]
 
     def _new(self, data: TrainingData, preset: str, model: str) -> Updates:

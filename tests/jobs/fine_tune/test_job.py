@@ -10,14 +10,14 @@ from sbert_app.evaluation.verdict import judge
 from sbert_app.jobs import validation
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.job import FineTuneOptions, options_of, plan_of
-from sbert_app.jobs.fine_tune.preparing import SplitChoice, example_table, read_training_data
+from sbert_app.jobs.fine_tune.preparing import AS_USUAL, SplitChoice, example_table, read_training_data
 from sbert_app.labelled.columns import guess_mapping
 from sbert_app.runs.plan import PAPER, QUICK, THOROUGH
 from sbert_app.runs.records import Parts, RunResult
 from tests.attacks.small_home import planned
 
 
-def finished(bench, file="requests_scored.csv", choice=None, preset=QUICK, **options):
+def finished(bench, file="requests_scored.csv", choice=AS_USUAL, preset=QUICK, **options):
     """Data of an example, and a run of it as if it were finished."""
     table = example_table(file, bench.settings.limits)
     data = read_training_data(table, guess_mapping(table.frame), bench.settings.limits, choice)

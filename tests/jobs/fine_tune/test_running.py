@@ -15,7 +15,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
-from sbert_app.jobs.fine_tune.preparing import DEV, TEST, SplitChoice, example_table
+from sbert_app.jobs.fine_tune.preparing import AS_USUAL, DEV, TEST, example_table
 from sbert_app.labelled.example_set import PAIRS, shared_warning
 from sbert_app.labelled.examples import general_pairs
 from sbert_app.models.defaults import DEFAULT_ENCODER
@@ -194,7 +194,7 @@ def test_parts_of_ones_own_are_kept_with_other_columns_and_gone_with_other_data(
         preparing.set_part(bench, session, DEV, wrong)
     assert preparing.current(session) is data
     assert len(preparing.set_part(bench, session, TEST, None).split.held_out) == 80
-    assert preparing.load(bench, session, example_table(TRIPLETS, bench.settings.limits)).choice == SplitChoice()
+    assert preparing.load(bench, session, example_table(TRIPLETS, bench.settings.limits)).choice == AS_USUAL
 
 
 def test_the_softmax_head_survives_save_and_load(bench, tiny):
@@ -396,11 +396,3 @@ def test_settings_from_the_page_are_checked(bench):
         example_table("../../secret.csv", bench.settings.limits)
     with pytest.raises(UserError, match="no training data"):
         preparing.current(bench.sessions.open())
-
-
-def test_evaluate_measures_each_system_and_refuses_unknown_ones(bench):
-    results = evaluate(bench, example_table(TRIPLETS, bench.settings.limits), ["sbert", "word-overlap"])
-    assert results["sbert"]["triplet_accuracy"] < 0.2 and results["sbert"]["sentences"] == 900
-    assert results["word-overlap"]["triplet_accuracy"] < 0.1
-    with pytest.raises(UserError, match="Unknown system 'magic'"):
-        evaluate(bench, example_table(TRIPLETS, bench.settings.limits), ["magic"])
