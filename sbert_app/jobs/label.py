@@ -70,7 +70,10 @@ def label(call: Call, options: LabelOptions) -> Steps:
         current = labelling.add(call.session, options.labels)
     estimate = current.estimate()
     summary = _summary(current, estimate, options.count)
-    lines = _lines(summary, estimate)
+    lines = ["{labels:,} labels: {same:,} the same, {different:,} different.".format(**summary), *summary["remarks"]]
+    if estimate:
+        lines.append(f"Best threshold: {estimate.best.in_words}. {estimate.outlook}")
+    lines += [f"{pair['id']}  {pair['sentence1']}\n       {pair['sentence2']}" for pair in summary["pairs"]]
     if options.adapt:
         yield Step("Fitting an adapter")
         made = adapt(call.bench, call.session)
@@ -94,13 +97,6 @@ def _summary(current: Labelling, estimate: Estimate | None, count: int) -> dict[
         "remarks": current.remarks,
         "threshold": estimate and asdict(estimate.best) | {"missing": estimate.missing},
     }
-
-
-def _lines(summary: dict[str, Any], estimate: Estimate | None) -> list[str]:
-    lines = ["{labels:,} labels: {same:,} the same, {different:,} different.".format(**summary), *summary["remarks"]]
-    if estimate:
-        lines.append(f"Best threshold: {estimate.best.in_words}. {estimate.outlook}")
-    return [*lines, *(f"{pair['id']}  {pair['sentence1']}\n       {pair['sentence2']}" for pair in summary["pairs"])]
 
 
 def _write(path: Path, name: str, content: str) -> str:
