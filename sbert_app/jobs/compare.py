@@ -3,7 +3,7 @@
 import math
 from collections import deque
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sbert_app.evaluation.verdict import WORSE, Verdict, judge, predict
 from sbert_app.grid.loading import embedding
@@ -13,10 +13,6 @@ from sbert_app.jobs.declaring.option import number, option, text, upload
 from sbert_app.labelled.examples import Examples, general_pairs
 from sbert_app.step import Step
 from sbert_app.tables import Table
-from sbert_app.vectors import Array
-
-if TYPE_CHECKING:
-    from sbert_app.models.encoder import Encoder
 
 GENERAL = "everyday pairs"
 
@@ -48,12 +44,15 @@ def compare(call: Call, options: CompareOptions) -> Steps:
     if options.on is not None:
         data = {options.on.name: read_pairs(options.on, bench.settings.limits).examples} | data
     encoders = [bench.registry.encoder(name) for name in (options.before, options.after)]
+    sides = [(embedding(bench, encoder, call.stop.tick), encoder.similarity) for encoder in encoders]
     with bench.lines.corpora.join(call.stop) as waiting:
         deque(waiting, maxlen=0)
         verdicts = {}
         for name, examples in data.items():
             yield Step(f"Comparing on {len(examples):,} examples of {name}")
-            before, after = (_scores(call, encoder, examples) for encoder in encoders)
+            before, after = (
+                predict(examples.kind, [embed(c) for c in examples.sentences], similarity) for embed, similarity in sides
+            )
             verdicts[name] = judge(examples.kind, before, after, examples.gold)
     least = -math.inf if options.fail_below is None else options.fail_below
     failed = [n for n, verdict in verdicts.items() if verdict.word == WORSE or 100 * verdict.changes[0].difference.value < least]
@@ -61,12 +60,6 @@ def compare(call: Call, options: CompareOptions) -> Steps:
     lines = [_line(name, verdict) for name, verdict in verdicts.items()]
     ending = f"Failed on {' and '.join(failed)}." if failed else "Passed."
     yield Outcome(summary, [f"{options.before} -> {options.after}", *lines, ending], failed=bool(failed))
-
-
-def _scores(call: Call, encoder: "Encoder", examples: Examples) -> Array:
-    """The score of each example, (n,)."""
-    embed = embedding(call.bench, encoder, call.stop.tick)
-    return predict(examples.kind, [embed(column) for column in examples.sentences], encoder.similarity)
 
 
 def _facts(verdict: Verdict) -> dict[str, Any]:
