@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from sbert_app.errors import UserError
-from sbert_app.jobs.score_pairs import SCORING, open_pairs, score_opened
+from sbert_app.jobs.score_pairs import SCORING, PairTable, open_pairs, score_opened
 from sbert_app.jobs.similarity.pair import compare
 from sbert_app.labelled.pair_columns import PairColumns
 from sbert_app.labelled.scored_pairs import ScoredPairs
@@ -19,7 +19,7 @@ from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from sbert_app.tables.table import csv_file
 from sbert_app.ui.app import build_app
-from sbert_app.ui.similarity.file_panel import EXAMPLE
+from sbert_app.ui.similarity.file_panel import EXAMPLE, FilePanel
 
 ROWS = 'id,left,right,note\n1,A red car,A crimson automobile,=1+1\n2,,A dog,b\n3,A dog,The moon,"c,d"\n4,A red car,A dog,e\n'
 
@@ -96,6 +96,17 @@ def test_stopped_scoring_stores_nothing(steps_of, session):
         pass
     session.stop(SCORING)
     assert list(steps)[-1].stopped and session.get(ScoredPairs) is None
+
+
+def test_a_late_event_of_the_model_that_scores_stops_nothing(shared_bench, steps_of, session, write):
+    with gr.Blocks():
+        panel = FilePanel(shared_bench, gr.State(), gr.State())
+    scoring = steps_of(session, open_pairs(session, read_table(write("pairs.csv", "a,b\nThe cat sat.,A cat sat.\n"), Limits())))
+    next(scoring)
+    assert panel._on_model(session, "a", DEFAULT_ENCODER) == {panel.stage: gr.skip()}
+    *_, last = scoring
+    assert last.result is not None and session.get(PairTable).model == DEFAULT_ENCODER
+    assert panel._on_model(session, "a", "models/another")[panel.score].visible
 
 
 def labelled(count=24):
