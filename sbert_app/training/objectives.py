@@ -1,4 +1,4 @@
-"""Training objectives: the paper's three (section 3) and two later ones, and the softmax head that one of them leaves.
+"""Training objectives: the paper's three (section 3) and five later ones, and the softmax head that one of them leaves.
 
 u, v, a, p, n: embeddings, (B, dim).
 """
@@ -37,6 +37,14 @@ class TensorCosine:
 
     def all(self, u: Tensor, v: Tensor) -> Tensor:
         return F.normalize(u, dim=1) @ F.normalize(v, dim=1).T
+
+
+class TensorAngle(TensorCosine):
+    """|cosine + sine| of two vectors read as complex numbers: it has a gradient where the cosine is flat (AnglE, Li & Li 2024)."""
+
+    def pairs(self, u: Tensor, v: Tensor) -> Tensor:
+        (a, b), (c, d) = (F.pad(F.normalize(x, dim=1), (0, x.shape[1] % 2)).chunk(2, 1) for x in (u, v))
+        return (super().pairs(u, v) + (b * c - a * d).sum(1)).abs()
 
 
 COSINE = TensorCosine()
@@ -114,6 +122,49 @@ class CoSent(OfSimilarity):
         return torch.logsumexp(torch.cat([wrong.new_zeros(1), wrong.flatten()]), 0)
 
 
+class Angle(nn.Module):
+    """CoSENT of the cosines plus CoSENT of the angles (AnglE, Li & Li 2024)."""
+
+    def __init__(self, scale: float = SCALE) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList([CoSent(scale), CoSent(scale, TensorAngle())])
+
+    def forward(self, embeddings: Sequence[Tensor], scores: Tensor) -> Tensor:
+        """embeddings: u and v; scores: (B,), only their order matters."""
+        return torch.stack([part(embeddings, scores) for part in self.parts]).sum()
+
+
+class OnlineContrastive(nn.Module):
+    """Contrastive loss (Hadsell et al. 2006) of a batch's hard pairs: the same yet further apart than others, or nearer yet not."""
+
+    def __init__(self, margin: float = 0.5) -> None:
+        super().__init__()
+        self.margin = margin  # of the cosine distance
+
+    def forward(self, embeddings: Sequence[Tensor], scores: Tensor) -> Tensor:
+        """embeddings: u and v; scores: (B,), above a half the pair is the same."""
+        u, v = embeddings
+        apart, same = 1 - F.cosine_similarity(u, v), scores > 0.5
+        near, far = apart[same], apart[~same]
+        hard_near = near > (far.min() if len(far) else near.mean())
+        hard_far = far < (near.max() if len(near) else far.mean())
+        return near[hard_near].pow(2).sum() + F.relu(self.margin - far[hard_far]).pow(2).sum()
+
+
+class Guided(MultipleNegativesRanking):
+    """Multiple negatives ranking without what a guide finds nearer than the positive: likely no wrong answers (Solatorio 2024)."""
+
+    def forward(self, embeddings: Sequence[Tensor], guide: Tensor) -> Tensor:
+        """embeddings: a and p, or a, p and n. guide: those of the guide, (B, 2 or 3, dim)."""
+        scores, judged = (self._all(list(each)) for each in (embeddings, guide.unbind(1)))
+        right = torch.eye(*scores.shape, dtype=torch.bool, device=scores.device)
+        false = (judged > judged.diagonal()[:, None]) & ~right
+        return F.cross_entropy(self.scale * scores.masked_fill(false, -torch.inf), torch.arange(len(scores), device=scores.device))
+
+    def _all(self, embeddings: list[Tensor]) -> Tensor:
+        return self.similarity.all(embeddings[0], torch.cat(embeddings[1:]))
+
+
 def build_objective(
     name: str, dim: int, labels: int, options: ObjectiveOptions, similarity: TensorSimilarity = COSINE
 ) -> nn.Module:
@@ -124,6 +175,9 @@ def build_objective(
         "triplet": lambda: Triplet(options.margin, options.distance),
         "cosent": lambda: CoSent(options.scale, similarity),
         "ranking": lambda: MultipleNegativesRanking(options.scale, similarity),
+        "angle": lambda: Angle(options.scale),
+        "contrastive": OnlineContrastive,
+        "guided": lambda: Guided(options.scale),
     }
     return builders[name]()
 

@@ -111,6 +111,18 @@ OBJECTIVES = {
             "ranking", "Multiple negatives ranking", False, ("positives", "triplets", "labelled"),
             "All other sentences of a batch count as wrong answers: the best for search, and the only one without labels.",
         ),
+        Objective(
+            "angle", "CoSENT with angles (AnglE)", False, ("scored", "labelled"),
+            "CoSENT of the cosines and of angles, which tell pairs apart whose cosines are near 1 or 0.",
+        ),
+        Objective(
+            "contrastive", "Online contrastive", False, ("labelled",),
+            "For yes and no: draws the same together and others apart, and learns from the hard pairs of each batch alone.",
+        ),
+        Objective(
+            "guided", "Guided ranking (GIST)", False, ("positives", "triplets", "labelled"),
+            "Multiple negatives ranking, but what the model found nearer than the right answer before training is no wrong answer.",
+        ),
     )
 }  # fmt: skip
 

@@ -1,5 +1,6 @@
 """Siamese training of an encoder: all sentences of an example go through the same weights, in one pass."""
 
+import copy
 from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.forward import forward_batches, token_budget_batches
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.poly_encoder import PolyEncoder
-from sbert_app.training.objectives import COSINE, Classification, MultipleNegativesRanking, build_objective
+from sbert_app.training.objectives import COSINE, Classification, Guided, MultipleNegativesRanking, build_objective
 from sbert_app.training.options import ObjectiveOptions, check_of_similarity
 from sbert_app.vectors import Rows, Vectors
 
@@ -80,8 +81,11 @@ class Siamese:
         self._ids, self._dev_ids = ([self.vocabulary.renumber(column) for column in part] for part in ids)
         self.lengths = np.array([max(map(len, row)) for row in zip(*self._ids, strict=True)], dtype=np.int64)
         self.towers = len(self._ids)
-        classes = isinstance(objective, Classification)
-        targets = self._train.targets.astype(np.int64) if classes else self._train.gold.astype(np.float32)
+        self._guide = frozen(encoder) if isinstance(objective, Guided) else None
+        if self._guide:  # its embeddings of an example are computed when the example is first seen
+            targets = np.full((len(train), self.towers, encoder.dim), np.nan, dtype=np.float32)
+        else:
+            targets = train.targets.astype(np.int64) if isinstance(objective, Classification) else train.gold.astype(np.float32)
         self._targets = torch.from_numpy(targets).to(encoder.hardware.device)
 
     def __len__(self) -> int:
@@ -96,8 +100,14 @@ class Siamese:
 
     def forward(self, rows: Rows) -> Tensor:
         """Embeddings (b, towers, dim), computed in one batch."""
-        ids = [column[i] for column in self._ids for i in rows.tolist()]
-        embeddings = self.encoder.embed(self.encoder.pad(ids))
+        if self._guide:
+            unseen = rows[self._targets[torch.from_numpy(rows)].isnan().any(2).any(1).cpu().numpy()]
+            with torch.no_grad():
+                self._targets[torch.from_numpy(unseen)] = self._columns(self._guide, unseen).float()
+        return self._columns(self.encoder, rows)
+
+    def _columns(self, encoder: Encoder, rows: Rows) -> Tensor:
+        embeddings = encoder.embed(encoder.pad([column[i] for column in self._ids for i in rows.tolist()]))
         return embeddings.view(self.towers, len(rows), -1).transpose(0, 1)
 
     def loss(self, outputs: Tensor, rows: Rows) -> Tensor:
@@ -117,6 +127,12 @@ class Siamese:
     def _embed(self, ids: Ids) -> Iterator[tuple[Rows, Vectors]]:
         batches = token_budget_batches(map(len, ids), self.encoder.hardware.token_budget)
         return forward_batches(batches, lambda rows: self.encoder.pad([ids[i] for i in rows]), at_once(self.encoder.embed))
+
+
+def frozen(encoder: Encoder) -> Encoder:
+    """A copy with the weights of now, for embeddings without gradients or dropout."""
+    transformer, dense = (copy.deepcopy(module).eval() for module in (encoder.transformer, encoder.dense))
+    return Encoder(encoder.name, transformer, encoder.tokenizer, encoder.layout, encoder.hardware, list(dense))
 
 
 def build_siamese(encoder: Encoder, objective: str, options: ObjectiveOptions, train: Examples, dev: Examples) -> Siamese:

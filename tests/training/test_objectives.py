@@ -7,7 +7,7 @@ import torch
 from sentence_transformers.sentence_transformer import losses as oracle
 from torch import nn
 
-from sbert_app.training.objectives import CoSent, Triplet, build_objective
+from sbert_app.training.objectives import CoSent, OnlineContrastive, Triplet, build_objective
 from sbert_app.training.options import DISTANCES, ObjectiveOptions
 
 DIM, ROWS = 6, 5
@@ -99,12 +99,38 @@ def triplet_loss(distance: str) -> nn.Module:
         (built("cosent"), oracle.CoSENTLoss(Given()), 2),
         (built("ranking"), oracle.MultipleNegativesRankingLoss(Given()), 2),
         (built("ranking"), oracle.MultipleNegativesRankingLoss(Given()), 3),
+        (built("angle"), lambda *given: oracle.CoSENTLoss(Given())(*given) + oracle.AnglELoss(Given())(*given), 2),
         *((built("triplet", distance=name), triplet_loss(name), 3) for name in DISTANCES),
     ],
 )
 def test_an_objective_equals_that_of_sentence_transformers(embeddings, ours, theirs, towers):
     given, scores = embeddings[:towers], torch.tensor([0.0, 0.3, 0.3, 0.8, 1.0])
     agree(ours(given, scores), theirs(features(given), scores), given)
+
+
+@pytest.mark.parametrize("same", [[0, 1, 1, 0, 0], [1, 1, 1, 1, 1], [0, 0, 0, 0, 0]])
+def test_contrastive_equals_online_contrastive_loss(embeddings, same):
+    labels, pair = torch.tensor(same), embeddings[:2]
+    agree(OnlineContrastive(1)(pair, labels.float()), oracle.OnlineContrastiveLoss(Given(), margin=1)(features(pair), labels), pair)
+
+
+@pytest.mark.parametrize("towers", [2, 3])
+def test_guided_equals_gist_loss(embeddings, towers):
+    class Guide(Given):
+        def forward(self, features):
+            return {"sentence_embedding": features["guide"]}
+
+    given, generator = embeddings[:towers], torch.Generator().manual_seed(3)
+    guides = [torch.randn(ROWS, DIM, generator=generator) for _ in given]
+    theirs = oracle.GISTEmbedLoss.__new__(oracle.GISTEmbedLoss)  # its __init__ asks both models for tokenizers
+    nn.Module.__init__(theirs)
+    options = {"model": Given(), "guide": Guide(), "must_retokenize": False, "temperature": 0.05, "margin": 0.0}
+    options |= {"margin_strategy": "absolute", "contrast_anchors": False, "contrast_positives": False, "gather_across_devices": False}
+    for name, value in (options | {"similarity_fct": nn.CosineSimilarity(-1), "cross_entropy_loss": nn.CrossEntropyLoss()}).items():
+        setattr(theirs, name, value)
+    expected = theirs([{"x": x, "guide": guide} for x, guide in zip(given, guides, strict=True)], torch.zeros(ROWS))
+    agree(built("guided")(given, torch.stack(guides, 1)), expected, given)
+    assert expected.item() != pytest.approx(built("ranking")(given, torch.zeros(ROWS)).item())  # something was left out
 
 
 def test_options_check_themselves():

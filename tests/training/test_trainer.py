@@ -10,7 +10,7 @@ from torch import nn
 
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import Encoder
-from sbert_app.training.objectives import CoSent, MultipleNegativesRanking, Regression
+from sbert_app.training.objectives import CoSent, Guided, MultipleNegativesRanking, Regression
 from sbert_app.training.options import TrainingOptions
 from sbert_app.training.siamese import Siamese, epoch_batches, without_repeats
 from sbert_app.training.trainee import BatchLoss, Evaluation
@@ -162,6 +162,15 @@ def test_the_same_seed_gives_the_same_weights_and_another_seed_others(make):
         drain(trainer)
         weights.append(trainer.weights())
     assert same(weights[0], weights[1]) and not same(weights[0], weights[2])
+
+
+def test_the_guide_is_the_model_before_training(make, tiny, cpu, scored):
+    siamese, trainer = make(TrainingOptions(1, 16, learning_rate=5e-3), Guided())
+    start = Encoder.from_folder(tiny, cpu)
+    expected = np.stack([start.encode(column) for column in scored.take(np.arange(48)).sentences], axis=1)
+    drain(trainer)
+    np.testing.assert_allclose(siamese._targets.numpy(), expected, atol=1e-5)
+    assert np.abs(siamese.forward(np.arange(4)).detach().numpy() - expected[:4]).max() > 1e-3  # the model itself has moved
 
 
 def test_warm_up_then_decay(make):
