@@ -34,7 +34,10 @@ INFERSENT_CONCATENATION = "(u, v, |u − v|, u ∗ v)"
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """Options of the training loop. `head_rate`: learning rate of a softmax head, which starts untrained."""
+    """Options of the training loop. `head_rate`: learning rate of a softmax head, which starts untrained.
+
+    average: what share of the mean of the weights an update keeps, below 1; the mean is evaluated and kept. 0: no mean.
+    """
 
     epochs: int = 4
     batch_size: int = 16
@@ -43,6 +46,7 @@ class TrainingOptions:
     warmup: float = 0.1
     max_norm: float = 1.0
     seed: int = 0
+    average: float = 0.0
 
     def __post_init__(self) -> None:
         for name, (low, high) in RANGES.items():
@@ -50,6 +54,7 @@ class TrainingOptions:
         _within("learning rate of the head", self.head_rate, 1e-8, 1)
         _within("warm-up", self.warmup, 0, 1)
         _within("gradient norm", self.max_norm, 1e-6, 1e6)
+        _within("share of the mean", self.average, 0, 0.9999)
 
 
 def _within(name: str, value: float, low: float, high: float) -> None:

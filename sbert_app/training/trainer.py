@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 
 CPU_CHUNK = 8_192  # padded tokens per forward pass: keeps steps short, so that a run stops soon
 CUDA_CHUNK = 262_144  # halved when the device runs out of memory
+AVERAGE_BEGINS = 10  # updates after which half of the mean is the last ones
 LEAST_EVALUATIONS, MOST_EVALUATIONS = 6, 10
 
 State = dict[str, Tensor]
@@ -45,6 +46,7 @@ class Trainer:
         self.evaluate_after = {math.ceil(self.steps * i / evaluations) for i in range(1, evaluations + 1)}
         self.evaluations = len(self.evaluate_after)
         self._optimizer, self._rates = _optimizer(trainee, options)
+        self._mean: State = {}  # of the weights, where they are averaged
 
     def run(self) -> Iterator[Event]:
         """Train from the start or the loaded state to the end. Nothing else may use the module meanwhile."""
@@ -62,9 +64,14 @@ class Trainer:
         return self._batches[position]
 
     def measure(self) -> Iterator[float | None]:
-        """Yield None per batch of dev examples, then the dev score of the current weights; training continues unchanged."""
+        """Yield None per batch of dev examples, then the dev score of `weights`; training continues unchanged."""
         self._trainee.module.eval()
-        yield from self._autocast_each(self._trainee.evaluate())
+        current = self._current() if self._mean else {}
+        self.load_weights(self._mean)
+        try:
+            yield from self._autocast_each(self._trainee.evaluate())
+        finally:
+            self.load_weights(current)
 
     def _evaluate(self) -> Iterator[Event]:
         for score in self.measure():
@@ -89,6 +96,7 @@ class Trainer:
         nn.utils.clip_grad_norm_(self._trainee.module.parameters(), self._options.max_norm)
         self._optimizer.step()
         self.step += 1
+        self._average()
         yield BatchLoss(self.step, self.steps, loss, len(rows))
 
     def _gradients(self, rows: Rows) -> Iterator[float | None]:
@@ -158,12 +166,21 @@ class Trainer:
         warmup = math.ceil(self.steps * self._options.warmup)
         return (step + 1) / warmup if step < warmup else (self.steps - step) / max(1, self.steps - warmup)
 
-    def weights(self) -> State:
-        """The trained weights by name, on the CPU."""
+    def _average(self) -> None:
+        """Move the mean of the weights towards them; it forgets as fast as there are few of them (Polyak & Juditsky 1992)."""
+        if self._options.average:
+            share = 1 - min(self._options.average, self.step / (self.step + AVERAGE_BEGINS))
+            self._mean = {name: torch.lerp(self._mean.get(name, now), now, share) for name, now in self._current().items()}
+
+    def _current(self) -> State:
         return {name: p.detach().cpu().clone() for name, p in self._trainee.module.named_parameters() if p.requires_grad}
 
+    def weights(self) -> State:
+        """The trained weights by name, on the CPU: their mean over the last updates where the options say so."""
+        return self._mean or self._current()
+
     def load_weights(self, weights: State) -> None:
-        """Restore what `weights` returned."""
+        """Restore what `weights` returned, or a part of it."""
         parameters = dict(self._trainee.module.named_parameters())
         with torch.no_grad():
             for name, weight in weights.items():
@@ -171,7 +188,8 @@ class Trainer:
 
     def state(self) -> State:
         """What another process needs to continue: weights, AdamW moments, step, best dev score, last evaluated step."""
-        state = {f"weight/{name}": weight for name, weight in self.weights().items()}
+        state = {f"weight/{name}": weight for name, weight in self._current().items()}
+        state |= {f"mean/{name}": weight for name, weight in self._mean.items()}
         for name, parameter in self._trainee.module.named_parameters():
             moments = self._optimizer.state.get(parameter, {})
             state |= {f"{key}/{name}": value.detach().cpu().clone() for key, value in moments.items()}
@@ -182,6 +200,7 @@ class Trainer:
         step, self.best, evaluated = state["run/progress"].tolist()
         self.step, self.evaluated = int(step), int(evaluated)
         self.load_weights({name.removeprefix("weight/"): value for name, value in state.items() if name.startswith("weight/")})
+        self._mean = {name.removeprefix("mean/"): value for name, value in state.items() if name.startswith("mean/")}
         for name, parameter in self._trainee.module.named_parameters():
             moments = {key: state[f"{key}/{name}"] for key in ("step", "exp_avg", "exp_avg_sq") if f"{key}/{name}" in state}
             if moments:

@@ -128,9 +128,9 @@ def test_no_memory_for_one_example_is_told(make, monkeypatch):
         drain(trainer)
 
 
-@pytest.mark.parametrize("cut", [4])
-def test_a_resumed_run_ends_with_the_same_weights(make, cut):
-    options = TrainingOptions(epochs=2, batch_size=16, learning_rate=5e-5)
+@pytest.mark.parametrize("average", [0.0, 0.9])
+def test_a_resumed_run_ends_with_the_same_weights(make, average, cut=4):
+    options = TrainingOptions(epochs=2, batch_size=16, learning_rate=5e-5, average=average)
     _, uninterrupted = make(options)
     scores = [event.score for event in drain(uninterrupted) if isinstance(event, Evaluation)]
     _, first = make(options)
@@ -142,6 +142,25 @@ def test_a_resumed_run_ends_with_the_same_weights(make, cut):
     resumed = [event.score for event in drain(second) if isinstance(event, Evaluation)]
     assert same(uninterrupted.weights(), second.weights())
     assert resumed == scores[-len(resumed) :] and second.best == uninterrupted.best
+
+
+def test_the_mean_of_the_weights_is_evaluated_and_kept_while_training_goes_on_as_without(make):
+    def run(average):
+        options, mean, scores, current = TrainingOptions(2, 16, learning_rate=5e-3, average=average), {}, [], []
+        siamese, trainer = make(options)
+        for event in trainer.run():
+            if isinstance(event, BatchLoss):
+                current.append({name: p.detach().clone() for name, p in siamese.module.named_parameters()})
+                share = 1 - min(0.5, event.step / (event.step + 10))
+                mean = {name: (1 - share) * mean.get(name, now) + share * now for name, now in current[-1].items()}
+            elif isinstance(event, Evaluation):
+                scores.append(event.score)
+        return trainer.weights(), mean, scores, current
+
+    kept, mean, scores, current = run(average=0.5)
+    _, _, raw_scores, without = run(average=0.0)
+    assert same(kept, mean, 1e-6) and not same(kept, current[-1], 1e-6)
+    assert all(same(one, two) for one, two in zip(current, without, strict=True)) and scores != raw_scores
 
 
 def test_measuring_the_base_first_changes_nothing(make):
@@ -204,7 +223,7 @@ def test_ranking_batches_hold_no_text_twice(tiny, cpu, scored):
     assert len(siamese.batches(16, 0, 0)) == -(-len(siamese) // 16)
 
 
-@pytest.mark.parametrize("wrong", [{"epochs": 0}, {"batch_size": 1}, {"learning_rate": 0}, {"warmup": 2}, {"learning_rate": "x"}])
+@pytest.mark.parametrize("wrong", [{"epochs": 0}, {"batch_size": 1}, {"learning_rate": 0}, {"warmup": 2}, {"average": 1}])
 def test_options_check_themselves(wrong):
     with pytest.raises(UserError, match="must lie in"):
         TrainingOptions(**wrong)
