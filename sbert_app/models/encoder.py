@@ -1,6 +1,7 @@
 """The encoder (bi-encoder): turns each sentence into one vector, independently of all others."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -165,6 +166,11 @@ class Encoder(OnEngine):
         layer.linear.weight.data = torch.from_numpy(weight)
         layout = replace(self.layout, dense=(*self.layout.dense, f"{2 + len(self.layout.dense)}_Dense"))
         return Encoder(self.name, self.transformer, self.tokenizer, layout, self.hardware, [*self._layers, layer])
+
+    def frozen(self) -> "Encoder":
+        """A copy with the weights of now, without dropout."""
+        transformer, layers = deepcopy((self.transformer, self._layers))
+        return Encoder(self.name, transformer.eval(), self.tokenizer, self.layout, self.hardware, layers)
 
     def _clean(self, sentence: str) -> str:
         return sentence.lower() if self.layout.lower_case else sentence

@@ -1,6 +1,5 @@
 """Siamese training of an encoder: all sentences of an example go through the same weights, in one pass."""
 
-import copy
 from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -81,7 +80,7 @@ class Siamese:
         self._ids, self._dev_ids = ([self.vocabulary.renumber(column) for column in part] for part in ids)
         self.lengths = np.array([max(map(len, row)) for row in zip(*self._ids, strict=True)], dtype=np.int64)
         self.towers = len(self._ids)
-        self._guide = frozen(encoder) if isinstance(objective, Guided) else None
+        self._guide = encoder.frozen() if isinstance(objective, Guided) else None
         if self._guide:  # its embeddings of an example are computed when the example is first seen
             targets = np.full((len(train), self.towers, encoder.dim), np.nan, dtype=np.float32)
         else:
@@ -102,8 +101,9 @@ class Siamese:
         """Embeddings (b, towers, dim), computed in one batch."""
         if self._guide:
             unseen = rows[self._targets[torch.from_numpy(rows)].isnan().any(2).any(1).cpu().numpy()]
-            with torch.no_grad():
-                self._targets[torch.from_numpy(unseen)] = self._columns(self._guide, unseen).float()
+            if len(unseen):
+                with torch.no_grad():
+                    self._targets[torch.from_numpy(unseen)] = self._columns(self._guide, unseen).float()
         return self._columns(self.encoder, rows)
 
     def _columns(self, encoder: Encoder, rows: Rows) -> Tensor:
@@ -127,12 +127,6 @@ class Siamese:
     def _embed(self, ids: Ids) -> Iterator[tuple[Rows, Vectors]]:
         batches = token_budget_batches(map(len, ids), self.encoder.hardware.token_budget)
         return forward_batches(batches, lambda rows: self.encoder.pad([ids[i] for i in rows]), at_once(self.encoder.embed))
-
-
-def frozen(encoder: Encoder) -> Encoder:
-    """A copy with the weights of now, for embeddings without gradients or dropout."""
-    transformer, dense = (copy.deepcopy(module).eval() for module in (encoder.transformer, encoder.dense))
-    return Encoder(encoder.name, transformer, encoder.tokenizer, encoder.layout, encoder.hardware, list(dense))
 
 
 def build_siamese(encoder: Encoder, objective: str, options: ObjectiveOptions, train: Examples, dev: Examples) -> Siamese:

@@ -125,7 +125,12 @@ def test_guided_equals_gist_loss(embeddings, towers):
     theirs = oracle.GISTEmbedLoss.__new__(oracle.GISTEmbedLoss)  # its __init__ asks both models for tokenizers
     nn.Module.__init__(theirs)
     options = {"model": Given(), "guide": Guide(), "must_retokenize": False, "temperature": 0.05, "margin": 0.0}
-    options |= {"margin_strategy": "absolute", "contrast_anchors": False, "contrast_positives": False, "gather_across_devices": False}
+    options |= {
+        "margin_strategy": "absolute",
+        "contrast_anchors": False,
+        "contrast_positives": False,
+        "gather_across_devices": False,
+    }
     for name, value in (options | {"similarity_fct": nn.CosineSimilarity(-1), "cross_entropy_loss": nn.CrossEntropyLoss()}).items():
         setattr(theirs, name, value)
     expected = theirs([{"x": x, "guide": guide} for x, guide in zip(given, guides, strict=True)], torch.zeros(ROWS))
