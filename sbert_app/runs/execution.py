@@ -2,17 +2,16 @@
 
 import logging
 import time
-from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
 
-from sbert_app.evaluation.verdict import judge, predict
-from sbert_app.labelled.example_set import Examples, remember, trained_on
+from sbert_app.evaluation.verdict import judge
+from sbert_app.labelled.example_set import remember, trained_on
 from sbert_app.labelled.splits import Split
-from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.runs import records
 from sbert_app.runs.plan import Plan
@@ -20,9 +19,10 @@ from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Event, Kept, 
 from sbert_app.runs.result import card_facts, harm, head_accuracy, look
 from sbert_app.runs.run import Run
 from sbert_app.runs.sealed_files import BEST, CHECKPOINT
+from sbert_app.runs.trials import Loader, Trials, Work
 from sbert_app.storage import DamagedError, atomic_folder, discard
 from sbert_app.training.objectives import Classification, save_head
-from sbert_app.training.siamese import Siamese, build_siamese, embed, finish
+from sbert_app.training.siamese import Siamese, finish
 from sbert_app.training.trainee import BatchLoss, Evaluation, Pause
 from sbert_app.training.trainer import Trainer
 from sbert_app.vectors import Array
@@ -32,11 +32,6 @@ log = logging.getLogger(__name__)
 CHECKPOINT_SECONDS, EVALUATED_SECONDS = 15.0, 2.0  # between checkpoints: work lost if the process dies
 BEST_STEP = "run/step"  # stored with the best weights: their step
 EVENTS = 400  # points of the loss curve
-CURVE_SEED = 7
-
-Loader = Callable[[str], Encoder]
-Made = TypeVar("Made")
-Work = Generator[Event | None, None, Made]  # yields what was recorded, or None, when other jobs may use the device
 
 
 @dataclass
@@ -61,6 +56,7 @@ class Execution:
     def __init__(self, run: Run, load: Loader, hardware: Hardware, stopping: Callable[[], bool] = lambda: False) -> None:
         self._run, self._load, self._hardware, self._stopping = run, load, hardware, stopping
         self._plan: Plan = run.plan
+        self._trials = Trials(load, hardware, stopping)
         self._clock = Clock()
         self._examples_done = 0
 
@@ -74,7 +70,9 @@ class Execution:
         encoder = self._load(self._plan.base)
         yield None
         before = yield from look(encoder, held_out, self._hardware)
-        siamese, trainer = self._prepare(encoder, split.train, split.dev)
+        tried = yield from self._trials.objectives(self._run, split)
+        self._plan = replace(self._plan, objective=max(tried, key=lambda name: tried[name], default=self._plan.objective))
+        siamese, trainer = self._trials.prepare(encoder, self._plan, split.train, split.dev)
         best_step = yield from self._train(trainer)
         if best_step is None:
             self._run.drop_checkpoints()
@@ -103,6 +101,7 @@ class Execution:
             pairs_per_second=self._rate,
             device=str(self._hardware),
             stopped=stopped,
+            tried=tried,
         )
         self._save_model(siamese, split, result)
         self._run.save_result(result)
@@ -113,11 +112,6 @@ class Execution:
         self._run.drop_checkpoints()
         message = f"Best checkpoint: step {result.best_step:,} of {result.steps:,}."
         self._run.set_state(records.STOPPED if result.stopped else records.FINISHED, message)
-
-    def _prepare(self, encoder: Encoder, train: Examples, dev: Examples) -> tuple[Siamese, Trainer]:
-        torch.manual_seed(self._plan.options.seed)  # for the head's initial weights
-        siamese = build_siamese(encoder, self._plan.objective, self._plan.adjust, train, dev)
-        return siamese, Trainer(siamese, self._plan.options, self._hardware)
 
     def _train(self, trainer: Trainer) -> Work[int | None]:
         """Train, from the checkpoint if there is one. Returns the step of the best weights, which the model now has, or None."""
@@ -187,26 +181,10 @@ class Execution:
         return self._examples_done / self._clock.seconds if self._clock.seconds else 0.0
 
     def _learning_curve(self, split: Split, after: Array) -> Work[LearningCurve | None]:
-        """Train again on half of the examples, to measure what the other half of the labels adds."""
         if not self._plan.learning_curve:
             return None
         yield self._run.add_event(CurveBegun())
-        count = len(split.train)
-        half = np.sort(np.random.default_rng(CURVE_SEED).permutation(count)[: count // 2])
-        encoder = self._load(self._plan.base)
-        siamese, trainer = self._prepare(encoder, split.train.take(half), split.dev)
-        best = trainer.weights()
-        for event in trainer.run():
-            if isinstance(event, Evaluation) and event.best:
-                best = trainer.weights()
-            yield None
-            if self._stopping():
-                return None
-        trainer.load_weights(best)
-        finish(siamese)
-        kind, gold = split.held_out.kind, split.held_out.gold
-        predicted = predict(kind, (yield from embed(encoder, split.held_out, self._hardware)), encoder.similarity)
-        return LearningCurve(count // 2, count, judge(kind, predicted, after, gold).changes[0])
+        return (yield from self._trials.learning_curve(self._plan, split, after))
 
     def _save_model(self, siamese: Siamese, split: Split, result: RunResult) -> None:
         if self._run.model.exists():  # left by a killed process, or damaged: its weights may be others

@@ -13,16 +13,31 @@ from sbert_app.labelled.columns import KINDS
 from sbert_app.labelled.splits import Split
 from sbert_app.models.defaults import NEW_POLY
 from sbert_app.models.words.untrained import is_untrained
-from sbert_app.training.options import INFERSENT_CONCATENATION, OBJECTIVES, ObjectiveOptions, TrainingOptions, check_of_similarity
+from sbert_app.training.options import (
+    INFERSENT_CONCATENATION,
+    OBJECTIVES,
+    OF_SIMILARITY,
+    ObjectiveOptions,
+    TrainingOptions,
+    check_of_similarity,
+)
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
     from sbert_app.models.engine.hardware import Hardware
 
-QUICK, THOROUGH, PAPER = "quick", "thorough", "as in the paper"
+QUICK, THOROUGH, BEST, PAPER = "quick", "thorough", "best for my data", "as in the paper"
 PAPER_OBJECTIVES = {"scored": "regression", "labelled": "classification", "triplets": "triplet", "positives": "ranking"}
-PRESETS = (QUICK, THOROUGH, PAPER)
+PRESETS = (QUICK, THOROUGH, BEST, PAPER)
 SMALL_OBJECTIVES = {"scored": "regression", "labelled": "regression", "triplets": "triplet", "positives": "ranking"}
+TRIED = {  # by "best for my data", the first as long as none does better
+    "scored": ("regression", "cosent", "angle"),
+    "labelled": ("regression", "cosent", "contrastive", "guided"),
+    "triplets": ("triplet", "ranking", "guided"),
+    "positives": ("ranking", "guided"),
+}
+TRIAL_UPDATES = 80  # of each
+AVERAGE = 0.98  # of "best for my data": the mean of about the last fifty updates
 POLY_OBJECTIVES = {"classification": "regression", "triplet": "ranking"}  # in the place of those that need one embedding
 UNTRAINED_BATCH, UNTRAINED_RATE = 64, 1e-3  # for a network that starts with random weights
 CURVE_MOST = 3_000  # most training examples for which a learning curve is the default
@@ -32,13 +47,17 @@ TRAIN_SAMPLE, DEV_SAMPLE = 1_024, 64
 
 @dataclass(frozen=True)
 class Plan:
-    """Settings of one run, saved with it to resume it and to fill in its model card."""
+    """Settings of one run, saved with it to resume it and to fill in its model card.
+
+    tries: objectives of which the best on dev after a short training is taken instead of `objective`.
+    """
 
     base: str
     objective: str
     options: TrainingOptions = field(default_factory=TrainingOptions)
     adjust: ObjectiveOptions = field(default_factory=ObjectiveOptions)
     learning_curve: bool = True
+    tries: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
@@ -55,7 +74,14 @@ class Plan:
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> "Plan":
-        return cls(**content | {"options": TrainingOptions(**content["options"]), "adjust": ObjectiveOptions(**content["adjust"])})
+        nested = {"options": TrainingOptions(**content["options"]), "adjust": ObjectiveOptions(**content["adjust"])}
+        return cls(**content | nested | {"tries": tuple(content.get("tries", ()))})
+
+    def trial(self, objective: str, examples: int) -> tuple["Plan", int]:
+        """The short training that tries an objective, and on how many of the training examples."""
+        read = TRIAL_UPDATES * self.options.batch_size
+        options = replace(self.options, epochs=-(-read // examples))
+        return replace(self, objective=objective, options=options), min(examples, read)
 
 
 def preset(name: str, kind: str, examples: int, base: str) -> Plan:
@@ -69,10 +95,12 @@ def preset(name: str, kind: str, examples: int, base: str) -> Plan:
         updates, least, most = (150, 1, 10) if name == QUICK else (450, 3, 20)  # with fewer, a small file teaches little
         objective, batch = SMALL_OBJECTIVES[kind], 16 if examples < 2_000 else 32
         epochs = max(least, min(most, -(-updates * batch // max(1, examples))))
-        options = TrainingOptions(epochs, batch_size=batch, learning_rate=5e-5)
-    plan = Plan(base, objective, options, learning_curve=name == PAPER or examples <= CURVE_MOST)
+        options = TrainingOptions(epochs, batch_size=batch, learning_rate=5e-5, average=AVERAGE if name == BEST else 0.0)
+    tries = TRIED[kind] if name == BEST else ()
+    plan = Plan(base, objective, options, learning_curve=name == PAPER or examples <= CURVE_MOST, tries=tries)
     if base == NEW_POLY:
-        return replace(plan, objective=POLY_OBJECTIVES.get(objective, objective))
+        fitting = tuple(each for each in tries if each in OF_SIMILARITY)
+        return replace(plan, objective=POLY_OBJECTIVES.get(objective, objective), tries=fitting)
     if not is_untrained(base):
         return plan
     adjust = ObjectiveOptions(concatenation=INFERSENT_CONCATENATION)
@@ -120,7 +148,8 @@ def estimate(split: Split, plan: Plan, load: "Callable[[str], Encoder]", hardwar
             yield None
     dev_seconds = (time.perf_counter() - start) / max(1, len(dev))
     rate = examples / seconds
-    training = len(split.train) * plan.options.epochs / rate
+    trials = len(plan.tries) * TRIAL_UPDATES * plan.options.batch_size
+    training = (len(split.train) * plan.options.epochs + trials) / rate
     evaluations = dev_seconds * ((trainer.evaluations + 1) * len(split.dev) + 2 * len(split.held_out))
     curve = (training + evaluations) / 2 if plan.learning_curve else 0.0
     yield TrainingEstimate(rate, training, evaluations, curve, batches)

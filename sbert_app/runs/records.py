@@ -1,7 +1,7 @@
 """What a run records while it trains, its events, and at the end, its result; and the run as it is at one moment."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from sbert_app.evaluation.verdict import Change, Verdict
@@ -60,8 +60,18 @@ class CurveBegun:
     step: int = 0
 
 
-Event = Baseline | Loss | DevScore | Kept | CurveBegun
+@dataclass(frozen=True)
+class Tried:
+    """The dev score of an objective after a short training, from which the run's own takes nothing but the choice."""
+
+    objective: str
+    score: float
+    step: int = -1  # before the first step: a run that starts over keeps it
+
+
+Event = Tried | Baseline | Loss | DevScore | Kept | CurveBegun
 EVENTS: dict[str, type[Event]] = {
+    "tried": Tried,
     "baseline": Baseline,
     "step": Loss,
     "evaluation": DevScore,
@@ -128,6 +138,7 @@ class RunResult:
     pairs_per_second: float = 0.0
     device: str = ""
     stopped: bool = False
+    tried: dict[str, float] = field(default_factory=dict)  # the dev score of each objective that was tried, in this order
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,15 @@ def harm_in_words(result: RunResult) -> list[str]:
     ]
 
 
+def tried_in_words(result: RunResult) -> str:
+    """Which objectives were tried and which was taken, "" where none was."""
+    if not result.tried:
+        return ""
+    names = [f"{OBJECTIVES[name].title} {times_100(score)}" for name, score in result.tried.items()]
+    best = max(result.tried, key=lambda name: result.tried[name])
+    return f"Tried for a short time, dev score: {', '.join(names)}. Trained with {OBJECTIVES[best].title}."
+
+
 def dev_warning(score: float | None) -> str:
     """The warning about a dev part that scores 100.0 before training, "" for any other score."""
     if score is None or score < PERFECT:
@@ -110,6 +119,7 @@ def card_facts(plan: Plan, split: Split, result: RunResult) -> dict[str, str]:
         f"{change.metric} on {sizes.held_out:,} held-out examples": f"{before} before, {after} after (95 % bootstrap intervals)",
         "verdict": result.verdict.word,
         "beside its purpose": " ".join(harm_in_words(result)),
+        "objectives tried": tried_in_words(result),
     }
 
 
@@ -134,5 +144,5 @@ def summary(result: RunResult) -> dict[str, Any]:
         "shared_sentences": result.shared,
         "dev_before": result.dev_before,
         "examples_needed": needed_for(result.verdict),
-        **{name: facts[name] for name in ("seconds", "pairs_per_second", "device", "best_step", "curve", "head", "harm")},
+        **{name: facts[name] for name in ("seconds", "pairs_per_second", "device", "best_step", "curve", "head", "harm", "tried")},
     }

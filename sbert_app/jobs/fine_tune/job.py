@@ -92,7 +92,9 @@ def plan_of(options: FineTuneOptions, data: TrainingData, adjust: Mapping[str, A
     examples = data.split.train
     plan = preset(options.preset or QUICK, examples.kind, len(examples), options.model)
     numbers = {name: value for name in NUMBERS if (value := getattr(options, name)) is not None}
-    plan = replace(plan, objective=options.objective or plan.objective, learning_curve=options.learning_curve)
+    if options.objective and options.objective != plan.objective:
+        plan = replace(plan, objective=options.objective, tries=())
+    plan = replace(plan, learning_curve=options.learning_curve)
     try:
         chosen = {name: value for name, value in (adjust or {}).items() if value is not None}
         plan = replace(plan, options=replace(plan.options, **numbers), adjust=replace(plan.adjust, **chosen))
