@@ -92,7 +92,7 @@ def plan_of(options: FineTuneOptions, data: TrainingData, adjust: Mapping[str, A
     examples = data.split.train
     plan = preset(options.preset or QUICK, examples.kind, len(examples), options.model)
     numbers = {name: value for name in NUMBERS if (value := getattr(options, name)) is not None}
-    if options.objective and options.objective != plan.objective:
+    if options.objective:
         plan = replace(plan, objective=options.objective, tries=())
     plan = replace(plan, learning_curve=options.learning_curve)
     try:
@@ -110,7 +110,12 @@ def options_of(run: RunState) -> dict[str, Any] | None:
     if run.result is None or not run.info.file or GIVEN in (split.held_out, split.dev):
         return None
     numbers = {name: getattr(plan.options, name) for name in NUMBERS}
-    options = {"objective": plan.objective, "model": plan.base, "learning_curve": plan.learning_curve, **numbers}
+    options = {
+        "objective": "" if plan.tries else plan.objective,
+        "model": plan.base,
+        "learning_curve": plan.learning_curve,
+        **numbers,
+    }
     options |= {"split_column": split.column} if split.wanted == COLUMN else {"split": split.wanted}
     for name in PRESETS:
         like = preset(name, run.kind, run.result.parts.train, plan.base)

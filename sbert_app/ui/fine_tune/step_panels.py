@@ -5,7 +5,6 @@ from typing import Any
 
 import gradio as gr
 
-from sbert_app.errors import UserError
 from sbert_app.jobs.fine_tune import preparing
 from sbert_app.jobs.fine_tune.preparing import DEV, TEST, TrainingData
 from sbert_app.jobs.validation import one_of
@@ -155,21 +154,23 @@ class PlanPanel:
     def show(self, plan: Plan, kind: str) -> Values:
         """Show a plan, with only the settings that apply to this kind of examples."""
         choices = [(f"{o.title}{' (paper)' if o.paper else ''}", o.name) for o in OBJECTIVES.values() if kind in o.kinds]
-        updates = self.explain(plan.objective)
+        chosen = "" if plan.tries else plan.objective
+        if plan.tries:
+            choices.insert(0, (f"Best of {', '.join(OBJECTIVES[name].title for name in plan.tries)}", chosen))
+        updates = self.explain(chosen)
         for name, box in self.adjusted.items():
             updates[box]["value"] = getattr(plan.adjust, name)
         return {
             **updates,
-            self.objective: gr.Dropdown(choices=choices, value=plan.objective),
+            self.objective: gr.Dropdown(choices=choices, value=chosen),
             **{box: getattr(plan.options, name) for name, box in self._numbers.items()},
             self.options["learning_curve"]: plan.learning_curve,
             self.base: plan.base,
         }
 
     def explain(self, objective: str) -> Values:
-        """Show an objective's advice and settings. Raises UserError for an unknown one."""
-        if not one_of(objective, "objective", OBJECTIVES):
-            raise UserError("Choose an objective.")
+        """Show an objective's advice and settings; "" is the preset's. Raises UserError for an unknown one."""
+        one_of(objective, "objective", OBJECTIVES)
         fits = {"concatenation": "classification", "margin": "triplet", "distance": "triplet"}
         updates = {box: gr.update(visible=objective == fits[name]) for name, box in self.adjusted.items()}
         return {**updates, self.advice: view.objective(objective)}

@@ -15,7 +15,7 @@ from sbert_app.jobs.fine_tune.job import FINE_TUNE, options_of
 from sbert_app.jobs.fine_tune.preparing import EXAMPLES
 from sbert_app.labelled.example_set import Examples
 from sbert_app.runs.records import HeadAccuracy, LearningCurve, RunResult, RunState
-from sbert_app.runs.result import harm_in_words, needed_for, warnings
+from sbert_app.runs.result import harm_in_words, needed_for, tried_in_words, warnings
 from sbert_app.ui.fine_tune.view import run_title, target
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, commands, pictures, present, row
@@ -67,7 +67,7 @@ def verdict(run: RunState) -> Markup:
     title, meaning = TOO_FEW if few else WORDS.get(word, WORSE)
     noun = "triplets" if run.kind == "triplets" else "pairs"
     needed = needed_sentence(needed_for(result.verdict), count, first.difference.value, noun)
-    advice = [meaning, needed, "" if few else _curve(result.curve), *harm_in_words(result)]
+    advice = [meaning, needed, "" if few else _curve(result.curve), *harm_in_words(result), tried_in_words(result)]
     card = Markup(
         '<section class="verdict {kind}">{run}<div class="verdict-sides"><div><p class="word" id="verdict-word">{title}</p>'
         "{number}{advice}{warning}</div><div>{intervals}</div></div></section>"

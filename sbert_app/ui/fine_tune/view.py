@@ -11,7 +11,7 @@ from sbert_app.labelled.columns import KINDS
 from sbert_app.labelled.example_set import Examples, shared_warning
 from sbert_app.runs import records
 from sbert_app.runs.plan import Plan, TrainingEstimate
-from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Kept, Loss, RunInfo, RunState
+from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Kept, Loss, RunInfo, RunState, Tried
 from sbert_app.runs.result import dev_warning
 from sbert_app.tables.table import skipped_summary
 from sbert_app.training.options import OBJECTIVES
@@ -33,6 +33,10 @@ NO_DATA = "No labelled pairs yet. Choose an example or upload a file. You need a
 LEAKS = "{:,} {} removed, because the same pair is in the dev or held-out part."
 FEW = "Only {} held-out examples. Too few examples to judge. Upload at least 100 rows."
 ESTIMATING = Markup('<p class="estimate">Timing a few batches to estimate the duration …</p>')
+TRIES = (
+    "The preset chooses. “Best for my data”: each objective that fits is trained for a short time, the one with the best dev score "
+    "to the end; the mean of its last weights is kept."
+)
 
 
 def refused(name: str, message: str) -> Markup:
@@ -112,7 +116,9 @@ def target(examples: Examples, index: int) -> str:
 
 
 def objective(name: str) -> Markup:
-    """An objective's source, and when to choose it."""
+    """An objective's source, and when to choose it; for "" what is done to choose one."""
+    if not name:
+        return html.hint(TRIES)
     described = OBJECTIVES[name]
     source = "From the paper" if described.paper else "Newer than the paper"
     return html.hint(Markup("<b>{}.</b> {}").format(source, described.advice))
@@ -133,6 +139,10 @@ def live(run: RunState) -> Markup:
     info, losses, scores, before = run.info, run.of(Loss), run.of(DevScore), run.of(Baseline)
     stage = STATES[info.state].split(":")[0]
     if not losses:
+        tried = [f"{OBJECTIVES[event.objective].title} {times_100(event.score)}" for event in run.of(Tried)]
+        if info.live and run.plan.tries:
+            line = f"Trying objectives, dev score: {', '.join(tried) or 'none yet'}"
+            return html.progress(len(tried), len(run.plan.tries), line, "Training")
         return html.progress(0, 1, f"{STATES[info.state].rstrip('.')}. {info.message}".strip(), "Training")
     last = losses[-1]
     if info.live and run.of(Kept):
