@@ -10,7 +10,7 @@ from sbert_app.jobs.fine_tune.preparing import example_table, load
 from sbert_app.runs import plan
 from sbert_app.runs.records import Tried
 from sbert_app.runs.trials import Trials
-from sbert_app.runtime.workbench import open_workbench
+from sbert_app.runtime.workbench import Workbench
 from tests.attacks.small_home import BASE, planned, settings, tiny_model, training_data
 
 
@@ -18,7 +18,7 @@ from tests.attacks.small_home import BASE, planned, settings, tiny_model, traini
 def bench(tmp_path, monkeypatch):
     monkeypatch.setattr(plan, "TRIAL_UPDATES", 6)
     tiny_model(tmp_path / "models" / BASE)
-    return open_workbench(settings(tmp_path))
+    return Workbench(settings(tmp_path))
 
 
 def train(bench, run):
