@@ -15,8 +15,8 @@ from sbert_app.jobs.fine_tune.preparing import SplitChoice, TrainingData, read_t
 from sbert_app.labelled.columns import guess_mapping
 from sbert_app.labelled.example_set import COLUMN, GIVEN, SENTENCES, SPLITS
 from sbert_app.runs.plan import PRESETS, QUICK, Plan, preset
-from sbert_app.runs.records import Baseline, DevScore, Loss, RunResult, RunState
-from sbert_app.runs.result import summary, warnings
+from sbert_app.runs.records import Baseline, DevScore, Loss, RunResult, RunState, Tried
+from sbert_app.runs.result import summary, tried_in_words, warnings
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.storage import atomic_folder, writing_to
@@ -69,7 +69,8 @@ def fine_tune(call: Call, options: FineTuneOptions) -> Steps:
         before, after, difference, examples, split, shared_sentences (held-out sentences that training has too), dev_before (the dev
         score before training: at 1 it chooses nothing), examples_needed (held out, for a change that is not clear to be so in
         80 % of repetitions; null if it is clear), head (the softmax head's accuracy on held-out pairs, and that of always giving
-        the most frequent label; null without a head), seconds, pairs_per_second.
+        the most frequent label; null without a head), tried (the dev score of each objective that was tried), seconds,
+        pairs_per_second.
     """
     if options.out and options.out.exists():
         raise UserError(f"'{options.out}' already exists. Choose another --out.")
@@ -132,6 +133,8 @@ def _in_shell(bench: Workbench, data: TrainingData, plan: Plan, out: Path) -> St
         for event in running.train_here(bench, run):
             if isinstance(event, Loss):
                 yield Step("Step", event.step, event.steps)
+            elif isinstance(event, Tried):
+                yield Step(f"tried {event.objective}: dev {100 * event.score:.2f}")
             elif isinstance(event, Baseline):
                 yield Step(f"before training: dev {100 * event.score:.2f}")
             elif isinstance(event, DevScore):
@@ -171,7 +174,7 @@ def _lines(result: RunResult, model: str) -> list[str]:
     if head := result.head:
         lines.append(f"labels: {100 * head.accuracy:.1f} % correct ({100 * head.majority:.1f} % by the most frequent label)")
     speed = f"{result.seconds:.1f} s, {result.pairs_per_second:.0f}/s -> {model}"
-    return [*lines, f"verdict: {result.verdict.word}", *warnings(result), speed]
+    return [*lines, f"verdict: {result.verdict.word}", *filter(None, [tried_in_words(result)]), *warnings(result), speed]
 
 
 FINE_TUNE = Job("fine_tune", Needs.LABELLED, FineTuneOptions, fine_tune, "train", streams=True)
