@@ -256,12 +256,12 @@ def shell(
 
     load_now = Registry._load
 
-    def load_once(registry: Registry, kind: str, name: str, load: Callable[..., Any]) -> Any:
+    def load_once(registry: Registry, of: type, name: str) -> Any:
         if name not in (DEFAULT_ENCODER, DEFAULT_CROSS_ENCODER):
-            return load_now(registry, kind, name, load)
-        key = kind, name, registry.hardware
+            return load_now(registry, of, name)
+        key = of, name, registry.hardware
         if key not in bundled_models:
-            bundled_models[key] = load_now(registry, kind, name, load)
+            bundled_models[key] = load_now(registry, of, name)
         return bundled_models[key]
 
     monkeypatch.setattr(Registry, "_load", load_once)

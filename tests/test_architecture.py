@@ -23,7 +23,7 @@ ORDER = [
     {f"ui.{tab}" for tab in TABS},
     {"ui.header"},
     {"ui.corpus"},
-    {"ui.kit", "ui.middleware", "ui.gradio_changes"},
+    {"ui.kit", "ui.guard", "ui.gradio_changes"},
     {"jobs", "serve"},
     {"corpus_map", "grid"},
     {"runtime"},

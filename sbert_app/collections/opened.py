@@ -16,7 +16,7 @@ from sbert_app.collections.collection import FILE_BITS, METADATA, ROW, SENTENCE,
 from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN
 from sbert_app.corpus.hits import Store
 from sbert_app.corpus.indexed import IndexedCorpus, Ranking
-from sbert_app.corpus.ranking.lexical import z_scores
+from sbert_app.corpus.ranking.fusion import z_scores
 from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
 from sbert_app.storage import UnreadableError

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sbert_app.corpus.ranking.lexical import LexicalIndex, Scores, tf_idf_cosines, ticking
+from sbert_app.corpus.ranking.fusion import Scores
+from sbert_app.corpus.ranking.lexical import LexicalIndex, tf_idf_cosines, ticking
 from sbert_app.corpus.ranking.maxsim import QueryTokens, TokenCache
 from sbert_app.evaluation.verdict import predict
 from sbert_app.explain.words import word_overlap

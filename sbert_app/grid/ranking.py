@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.corpus.ranking.lexical import LexicalIndex, Scores, best_rows, compared_order, hybrid, ticking
+from sbert_app.corpus.ranking.fusion import Scores, best_rows, compared_order, hybrid
+from sbert_app.corpus.ranking.lexical import LexicalIndex, ticking
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.evaluation.metrics import interval, mean, resampled

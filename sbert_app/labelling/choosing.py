@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.ranking.lexical import best_rows
+from sbert_app.corpus.ranking.fusion import best_rows
 from sbert_app.errors import UserError
 from sbert_app.explain.words import word_overlap
 from sbert_app.labelling.answers import AGAIN, LEARN, MEASURE, UNSURE, Answer

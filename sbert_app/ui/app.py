@@ -19,12 +19,12 @@ from sbert_app.ui.corpus.panel import CorpusPanel
 from sbert_app.ui.duplicates import tab as duplicates
 from sbert_app.ui.evaluation import tab as evaluation
 from sbert_app.ui.fine_tune import tab as fine_tune
+from sbert_app.ui.guard import Guard
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker
 from sbert_app.ui.kit.endpoints import add_endpoint
 from sbert_app.ui.kit.events import PRIVATE, handler
 from sbert_app.ui.kit.html import render
 from sbert_app.ui.map.tab import MapTab
-from sbert_app.ui.middleware import Guard
 from sbert_app.ui.search.tab import SearchTab
 from sbert_app.ui.similarity import tab as similarity
 from sbert_app.ui.timing import tab as timing
@@ -124,7 +124,7 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
         "ssr_mode": False,
         "enable_monitoring": False,
         "mcp_server": bench.settings.mcp,
-        "num_workers": 0,  # other processes would serve files and accept uploads without the middleware below
+        "num_workers": 0,  # other processes would serve files and accept uploads without the guard below
         "app_kwargs": {
             "middleware": [Middleware(Guard, settings=bench.settings)],
             "routes": routes(bench),

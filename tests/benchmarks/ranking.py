@@ -10,7 +10,7 @@ import pandas as pd
 from sbert_app.corpus.hits import MAXSIM
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.corpus.passages import LongTexts
-from sbert_app.corpus.ranking.lexical import compared_order
+from sbert_app.corpus.ranking.fusion import compared_order
 from sbert_app.corpus.ranking.maxsim import COMPARED, TokenCache
 from sbert_app.corpus.reader import Corpus
 from sbert_app.grid.ranking import measures

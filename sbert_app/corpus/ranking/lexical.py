@@ -1,4 +1,4 @@
-"""Search by words, with BM25 (library bm25s), and join that ranking with others by their scores."""
+"""Search by words with BM25 (library bm25s); words and sentences of a text, and cosines by tf-idf."""
 
 import logging
 import re
@@ -9,14 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.vectors import Rows
-
 if TYPE_CHECKING:
     import bm25s
 
 Item = TypeVar("Item")
-Scores = NDArray[np.float64]
-Fused = tuple[Rows, Scores]
 Span = tuple[int, int]  # first character, last character + 1
 
 K1, B = 1.2, 0.75  # the usual parameters of BM25
@@ -30,8 +26,6 @@ STOP_WORDS = frozenset(
     that the their them then there these they this to was we were what when where which who will with you your do does
     did can could would should am been being he she his her""".split()
 )
-# Chosen on SciFact's train claims, TREC-QA's dev part and 500 titles (docs/search.md).
-WORDS_POWER, MAXSIM_SHARE = 3, 0.8
 
 
 class LexicalIndex:
@@ -122,77 +116,9 @@ def tf_idf_cosines(columns: Sequence[Sequence[str]], tick: Callable[[], None] = 
     return [np.asarray(first.multiply(other).sum(axis=1), dtype=np.float64).ravel() for other in others]
 
 
-def best_rows(scores: NDArray[np.float32], top: int) -> Rows:
-    """Rows of the largest positive scores, best first, at most `top`; equal scores in row order."""
-    top = min(top, len(scores))
-    if top < 1:
-        return np.empty(0, dtype=np.int64)
-    least = np.partition(scores, len(scores) - top)[len(scores) - top]
-    candidates = np.flatnonzero((scores >= least) & (scores > 0))
-    return candidates[np.argsort(-scores[candidates], kind="stable")][:top]
-
-
 def _library() -> Any:
     """bm25s, without the lines that it logs about every index."""
     import bm25s  # takes half a second: it imports numba
 
     logging.getLogger("bm25s").setLevel(logging.WARNING)
     return bm25s
-
-
-def z_scores(values: NDArray[np.floating]) -> Scores:
-    """Shift and scale to mean 0 and standard deviation 1, (n,) -> (n,). Zeros if all are equal: they decide nothing."""
-    centred = np.asarray(values, dtype=np.float64) - np.mean(values, dtype=np.float64) if len(values) else np.zeros(0)
-    spread = float(np.sqrt(np.mean(centred**2))) if len(values) else 0.0
-    return centred / spread if spread > 1e-9 else np.zeros(len(values))
-
-
-def fuse(cosines: NDArray[np.floating], words: NDArray[np.floating], coverage: float) -> Scores:
-    """The z-scores of cosines, (n,), plus those of BM25 scores, (n,), which count as far as words cover the query.
-
-    coverage: `LexicalIndex.coverage`, 0..1. Without it, one common word in rows about something else would outweigh meaning.
-    """
-    return z_scores(cosines) + coverage**WORDS_POWER * z_scores(words)
-
-
-def hybrid(closest: Rows, cosines: Callable[[Rows], NDArray[np.floating]], words: NDArray[np.floating], coverage: float) -> Fused:
-    """Fuse the rows of a ranking by meaning with as many of the best by words: each row once, best first.
-
-    closest: (k,) rows. cosines: those of any rows; words: BM25 scores of all rows, (n,), 0 for those that do not count.
-    """
-    rows = np.union1d(closest, best_rows(words, len(closest))).astype(np.int64)
-    scores = fuse(cosines(rows), words[rows], coverage)
-    order = best_first(scores)
-    return rows[order], scores[order]
-
-
-def compared_order(fused: Scores, maxsim: Scores, coverage: float) -> Rows:
-    """The order of a hybrid ranking, (n,), after its first k rows were compared token by token.
-
-    fused: what it ranks by, (n,). maxsim: scores of the first k, (k,): their z-scores are added, weighted by the coverage, as
-    MaxSim favours the query's own words too; the others follow.
-    """
-    together = fused[: len(maxsim)] + MAXSIM_SHARE * coverage * z_scores(maxsim)
-    return np.concatenate([best_first(together), np.arange(len(maxsim), len(fused))])
-
-
-def best_first(scores: NDArray[np.floating]) -> Rows:
-    """Positions by score, best first; equal scores in their order."""
-    return np.argsort(-scores, kind="stable")
-
-
-def rank_of(scores: NDArray[np.floating], row: int, mask: NDArray[np.bool_] | None = None) -> int:
-    """The rank of a row, 1 for the best, by scores of all rows, (n,). Equal scores rank in row order.
-
-    mask: the rows that count, (n,); the row itself always does.
-    """
-    counted = np.ones(len(scores), dtype=bool) if mask is None else mask
-    better = int((scores[counted] > scores[row]).sum())
-    before = scores[:row][counted[:row]]
-    return 1 + better + int((before == scores[row]).sum())
-
-
-def position(rows: Rows, place: int) -> int | None:
-    """The rank of a row in a ranking, None where it is not in it."""
-    at = np.flatnonzero(rows == place)
-    return int(at[0]) + 1 if len(at) else None

@@ -9,7 +9,7 @@ import numpy as np
 
 from sbert_app.corpus.hits import MAXSIM, NAMED, EncodedSoFar, Hit, SearchResult
 from sbert_app.corpus.indexed import DENSE, IndexedCorpus, Ranking
-from sbert_app.corpus.ranking.lexical import best_first, compared_order
+from sbert_app.corpus.ranking.fusion import best_first, compared_order
 from sbert_app.corpus.ranking.maxsim import COMPARED, best_sentence
 from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError

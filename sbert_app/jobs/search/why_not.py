@@ -12,7 +12,7 @@ from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.filters import in_words, matching_rows
 from sbert_app.corpus.hits import DEFAULT_RANKING, MAXSIM, RANKINGS
 from sbert_app.corpus.indexed import DENSE, FUSED_DEPTH, HYBRID, WORDS, IndexedCorpus, Ranking
-from sbert_app.corpus.ranking.lexical import compared_order, position, rank_of
+from sbert_app.corpus.ranking.fusion import compared_order, position, rank_of
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.corpus.ranking.missed import BM25, MEANING, TOGETHER, WORD_BY_WORD, HidingFilter, Miss, Standing, query_words
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps

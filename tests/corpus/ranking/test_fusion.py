@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import zscore
 
-from sbert_app.corpus.ranking.lexical import LexicalIndex, best_first, fuse, hybrid, z_scores
+from sbert_app.corpus.ranking.fusion import best_first, fuse, hybrid, z_scores
+from sbert_app.corpus.ranking.lexical import LexicalIndex
 
 NUMBERS = st.lists(st.integers(-100, 100), min_size=2, max_size=20).filter(lambda values: len(set(values)) > 1)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sbert_app.corpus.ranking.lexical import rank_of
+from sbert_app.corpus.ranking.fusion import rank_of
 from sbert_app.corpus.ranking.missed import query_words, within_one_edit
 
 ROW = "Hens stop laying as days shorten and while moulting."
