@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from collections import Counter
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -156,6 +157,11 @@ def test_files_and_functions_stay_short():
     functions = ((path, node) for path in files for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef))
     long = [f"{path.name}: {node.name}" for path, node in functions if node.end_lineno - node.lineno >= 60]
     assert long == [], "longer than a screen"
+
+
+def test_every_class_has_a_name_of_its_own():
+    names = Counter(node.name for path in FILES for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_every_file_says_first_what_it_is():

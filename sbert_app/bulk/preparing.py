@@ -71,7 +71,7 @@ class BulkPlan:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class SizeEstimate:
     """Of a collection: bytes on disk of embeddings, texts and index; bytes in memory to search it."""
 
     embeddings: int
@@ -84,10 +84,10 @@ class Estimate:
         return self.embeddings + self.texts + self.index
 
 
-def estimate(rows: int, dim: int, row_characters: float, kind: str) -> Estimate:
+def estimate(rows: int, dim: int, row_characters: float, kind: str) -> SizeEstimate:
     """kind: of the index. row_characters: of a row's sentence and metadata. The work folder holds the embeddings once more."""
     index = INDEX_BYTES[kind](dim) * rows
-    return Estimate(2 * dim * rows, round(row_characters * rows), index if kind != EXACT else 0, index + ID_BYTES * rows)
+    return SizeEstimate(2 * dim * rows, round(row_characters * rows), index if kind != EXACT else 0, index + ID_BYTES * rows)
 
 
 def megabytes(size: int) -> str:

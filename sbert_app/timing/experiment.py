@@ -18,7 +18,7 @@ from sbert_app.step import Step
 from sbert_app.timing import measurements
 from sbert_app.timing.measurements import SmallRun, median_seconds, query_timings, small_run
 from sbert_app.timing.race import DONE, STOPPED, Race, RaceState, product_throughput
-from sbert_app.timing.result import Answer, Conditions, TimingResult
+from sbert_app.timing.result import FoundPair, Conditions, TimingResult
 from sbert_app.vectors import unit_rows
 
 CHECK_SECONDS = 4.0  # of cross-encoder computing, for all pairs of a few sentences
@@ -121,7 +121,7 @@ def _race_result(race: Race, conditions: Conditions) -> TimingResult | None:
     if cross is None or encode is None:
         return None
     state, pair = race.state, race.closest
-    answer = Answer(pair, race.sentences[pair.row1], race.sentences[pair.row2], state.answer_seconds or 0.0) if pair else None
+    answer = FoundPair(pair, race.sentences[pair.row1], race.sentences[pair.row2], state.answer_seconds or 0.0) if pair else None
     return TimingResult(conditions, cross, encode, product_throughput(race.encoder.dim, race.device), answer, waited=state.waited)
 
 

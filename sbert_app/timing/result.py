@@ -34,7 +34,7 @@ class Conditions:
 
 
 @dataclass(frozen=True)
-class Answer:
+class FoundPair:
     """The most similar pair by SBERT, and the seconds from strings to this answer with warm models."""
 
     pair: ClosestPair
@@ -51,7 +51,7 @@ class TimingResult:
     cross: Throughput  # pairs per second
     encode: Throughput  # sentences per second
     product: Throughput  # pairs per second of the all-pairs step
-    answer: Answer | None = None
+    answer: FoundPair | None = None
     runs: tuple[SmallRun, ...] = ()
     agreement: Agreement | None = None
     queries: tuple[QueryTiming, ...] = ()
