@@ -18,7 +18,7 @@ from sbert_app.step import Step
 from sbert_app.timing import measurements
 from sbert_app.timing.measurements import SmallRun, median_seconds, query_timings, small_run
 from sbert_app.timing.race import DONE, STOPPED, Race, RaceState, product_throughput
-from sbert_app.timing.result import FoundPair, Conditions, TimingResult
+from sbert_app.timing.result import Conditions, FoundPair, TimingResult
 from sbert_app.vectors import unit_rows
 
 CHECK_SECONDS = 4.0  # of cross-encoder computing, for all pairs of a few sentences

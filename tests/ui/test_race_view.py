@@ -8,7 +8,7 @@ import pytest
 from sbert_app.corpus.mining import ClosestPair
 from sbert_app.timing.race import LaneState, RaceState
 from sbert_app.timing.report import figures, in_lines
-from sbert_app.timing.result import Answer, Conditions, TimingResult
+from sbert_app.timing.result import Conditions, FoundPair, TimingResult
 from sbert_app.timing.throughput import DISTURBED, Throughput, Turn
 from sbert_app.ui.timing import numbers_view, race_view, view
 from sbert_app.ui.timing.numbers_view import page
@@ -28,7 +28,7 @@ def rates(*values):
 @pytest.fixture
 def result():
     pair = ClosestPair(0, 1, 0.9, 1)
-    answer = Answer(pair, "one", "two", ANSWER_SECONDS)
+    answer = FoundPair(pair, "one", "two", ANSWER_SECONDS)
     product = rates(10**6)
     return TimingResult(CONDITIONS, rates(40, 42, 41, 43), rates(400, 410, 405, 400), product, answer, encode_one=0.005234)
 
