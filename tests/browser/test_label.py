@@ -84,7 +84,10 @@ def test_from_borderline_duplicates_to_labels_that_can_be_changed_until_another_
         lists.nth(number).select_option(label)
         expect(lists.nth(number)).to_have_value(label)
     expect(page.locator(".label-counts")).to_contain_text("2 the same, 1 different, 1 cannot say")
-    page.keyboard.press("y")  # in a field
+    lists.nth(3).focus()
+    page.keyboard.press("y")  # in a list: it chooses there, and answers no question
+    expect(lists.nth(3)).to_have_value("yes")
+    expect(page.locator(".label-counts")).to_contain_text("3 the same, 1 different, saved")
     expect(page.locator(".label-card")).to_have_attribute("data-count", "4")
     other = tmp_path / "other.csv"
     other.write_text("\n".join(["text", *(f"Another {subject} in line {n}" for n in range(20) for subject in SUBJECTS)]))

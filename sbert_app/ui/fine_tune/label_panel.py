@@ -33,9 +33,14 @@ ACT = Markup('<button type="button" class="small" data-act="{}" data-key="{}">{}
 HAND_OVER = Markup('<button type="button" class="small" data-act="handed" data-tab="Duplicates">Use {:.2f} in Duplicates</button>')
 YES_OR_NO = ((YES, "y", "Yes, the same", "y"), (NO, "n", "No", "n"), (UNSURE, " ", "Cannot say", "space"))
 GRADED = (*((grade, grade, "", grade) for grade in GRADES), (UNSURE, " ", "Cannot say", "space"))
+# A list that is drawn again keeps its focus, and the labels that the server names.
 CHANGED = """element.addEventListener('change', event => {
-  trigger('changed', { number: Number(event.target.dataset.number), label: event.target.value });
-});"""
+  const { dataset, value } = event.target;
+  dataset.label = value;
+  trigger('changed', { number: Number(dataset.number), label: value });
+});
+new MutationObserver(() => element.querySelectorAll('select').forEach(list => { list.value = list.dataset.label; }))
+  .observe(element, { childList: true, subtree: true, attributes: true, attributeFilter: ['data-label'] });"""
 LISTED = 200
 DONE = "Every pair of this corpus is labelled."
 LEAST_PRECISION = 0.95
@@ -65,7 +70,8 @@ class LabelPanel:
         self.card.answered(handler(self._on_answered), session, self.card, trigger_mode="multiple", **PRIVATE)
         self.card.undone(handler(self._on_undone), session, self.card, trigger_mode="multiple", **PRIVATE)
         self.fold.expand(handler(self._on_list), session, self.all, **PRIVATE)
-        self.all.changed(handler(self._on_changed), session, [self.card, self.all], trigger_mode="multiple", **PRIVATE)
+        changed = self.all.changed(handler(self._on_changed), session, self.card, trigger_mode="multiple", **PRIVATE)
+        changed.failure(handler(self._on_list), session, self.all, **PRIVATE)  # the list has the focus: it is not drawn again else
         opened.change(lambda: gr.Column(visible=False), None, self.box, **PRIVATE)
         self.card.graded(handler(self._on_graded), session, self.card, **PRIVATE)
         self.upload.upload(handler(self._on_upload), [*session, self.upload], self.card, **PRIVATE)
@@ -86,10 +92,9 @@ class LabelPanel:
     def _on_list(self, session: Session) -> Markup:
         return listed(labelling.labelling(session))
 
-    def _on_changed(self, session: Session, event: gr.EventData) -> Updates:
+    def _on_changed(self, session: Session, event: gr.EventData) -> Markup:
         told = sent(event)
-        current = labelling.change(session, told.get("number"), told.get("label"))
-        return {self.card: view(current), self.all: listed(current)}
+        return view(labelling.change(session, told.get("number"), told.get("label")))
 
     def _on_graded(self, session: Session) -> Markup:
         return view(labelling.grade(session, not labelling.labelling(session).graded))
@@ -116,12 +121,13 @@ def listed(current: Labelling) -> Markup:
     """The newest labels, each to be changed."""
     if not current.answers:
         return html.empty("Nothing is labelled yet.")
-    item = Markup('<li><select data-number="{}" aria-label="Label {}">{}</select> <span>{}</span> · <span>{}</span></li>')
-    option, rows = Markup("<option{}>{}</option>"), []
+    item = Markup(
+        '<li><select data-number="{}" data-label="{}" aria-label="Label {}">{}</select> <span>{}</span> · <span>{}</span></li>'
+    )
+    options, rows = Markup().join(map(Markup("<option>{}</option>").format, LABELS)), []
     for number, given in [*enumerate(current.answers)][: -LISTED - 1 : -1]:
-        choices = [given.label, *(label for label in LABELS if label != given.label)]
-        options = Markup().join(option.format("", label) for label in choices)
-        rows.append(item.format(number, number + 1, options, html.short(given.sentence1, 160), html.short(given.sentence2, 160)))
+        texts = html.short(given.sentence1, 160), html.short(given.sentence2, 160)
+        rows.append(item.format(number, given.label, number + 1, options, *texts))
     left = len(current.answers) - len(rows)
     more = html.hint(f"{left:,} older ones are in {FILE}: it comes back changed by “Add labels.csv”.") if left else ""
     return Markup('<ol class="label-list" reversed start="{}">{}</ol>{}').format(len(current.answers), Markup().join(rows), more)
