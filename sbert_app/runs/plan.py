@@ -148,8 +148,8 @@ def estimate(split: Split, plan: Plan, load: "Callable[[str], Encoder]", hardwar
             yield None
     dev_seconds = (time.perf_counter() - start) / max(1, len(dev))
     rate = examples / seconds
-    trials = len(plan.tries) * TRIAL_UPDATES * plan.options.batch_size
-    training = (len(split.train) * plan.options.epochs + trials) / rate
+    training = len(split.train) * plan.options.epochs / rate
+    trials = len(plan.tries) * TRIAL_UPDATES * plan.options.batch_size / rate
     evaluations = dev_seconds * ((trainer.evaluations + 1) * len(split.dev) + 2 * len(split.held_out))
     curve = (training + evaluations) / 2 if plan.learning_curve else 0.0
-    yield TrainingEstimate(rate, training, evaluations, curve, batches)
+    yield TrainingEstimate(rate, trials + training, evaluations, curve, batches)

@@ -156,7 +156,7 @@ class PlanPanel:
         choices = [(f"{o.title}{' (paper)' if o.paper else ''}", o.name) for o in OBJECTIVES.values() if kind in o.kinds]
         chosen = "" if plan.tries else plan.objective
         if plan.tries:
-            choices.insert(0, (f"Best of {', '.join(OBJECTIVES[name].title for name in plan.tries)}", chosen))
+            choices.insert(0, (view.best_of(plan), chosen))
         updates = self.explain(chosen)
         for name, box in self.adjusted.items():
             updates[box]["value"] = getattr(plan.adjust, name)

@@ -187,10 +187,15 @@ def other_data(info: RunInfo, data: TrainingData) -> Markup:
     return Markup('<p class="other-data" role="status">This run was trained {}</p>').format(text)
 
 
+def best_of(plan: Plan) -> str:
+    """What stands for the objective of a plan that tries several, "" for others."""
+    return f"Best of {len(plan.tries)} objectives" if plan.tries else ""
+
+
 def plan_line(plan: Plan) -> Markup:
     """A run's settings in one line."""
     options = plan.options
     epochs = f"{options.epochs} {plural(options.epochs, 'epoch', 'epochs')}, batch {options.batch_size}"
     rate = np.format_float_positional(options.learning_rate)
-    facts = f"{OBJECTIVES[plan.objective].title}, {epochs}, rate {rate}, seed {options.seed}"
+    facts = f"{best_of(plan) or OBJECTIVES[plan.objective].title}, {epochs}, rate {rate}, seed {options.seed}"
     return html.hint(f"From {plan.base}: {facts}.")
