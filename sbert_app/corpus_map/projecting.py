@@ -138,12 +138,12 @@ class ProjectionThread:
             start = time.perf_counter()
             self.index = NeighbourIndex(self.vectors)
             self.near = self.index.search(self.vectors, NEIGHBOURS)
-            found = time.perf_counter()
-            self.seconds["neighbours"] = found - start
+            begun = time.perf_counter()
+            self.seconds["neighbours"] = begun - start
             if not (stop.is_set() or self._abandoned.is_set()):
                 self._stage = "UMAP"
                 self.layout.run(self.near, stopping=lambda: stop.is_set() or self._abandoned.is_set())
-                self.seconds["UMAP"] = time.perf_counter() - found
+                self.seconds["UMAP"] = time.perf_counter() - begun
         except BaseException as error:
             self._error = error
 

@@ -135,8 +135,8 @@ def _denial(sentence1: str, sentence2: str) -> str:
         return ""
     for position in negated[which]:
         word, later = denying[position], denying[position + 1 :]
-        said = (word for word in later if word not in FUNCTION_WORDS and word != "ever" and not _is_negation(word))
-        if stem(next(said, "")) in affirmed[1] and (word != "without" or "with" in other):
+        content_words = (word for word in later if word not in FUNCTION_WORDS and word != "ever" and not _is_negation(word))
+        if stem(next(content_words, "")) in affirmed[1] and (word != "without" or "with" in other):
             return f"{PLACES[which]} sentence has “{word}”, the {PLACES[1 - which]} has not"
     return ""
 

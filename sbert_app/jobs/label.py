@@ -87,10 +87,10 @@ def label(call: Call, options: LabelOptions) -> Steps:
 
 
 def _summary(current: Labelling, estimate: Estimate | None, count: int) -> dict[str, Any]:
-    asked = [current.given(question, "") for question in questions(current.pairs, current.answers, count)]
+    pairs = [current.given(question, "") for question in questions(current.pairs, current.answers, count)]
     judged = [bool(given.same) for given in one_each(current.answers)]
     return {
-        "pairs": [{"id": pair.place, **{name: getattr(pair, name) for name in ASKED}} for pair in asked],
+        "pairs": [{"id": pair.place, **{name: getattr(pair, name) for name in ASKED}} for pair in pairs],
         "labels": len(current.answers),
         "same": sum(judged),
         "different": len(judged) - sum(judged),

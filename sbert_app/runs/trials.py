@@ -45,9 +45,11 @@ class Trials:
         """Train for a short time with each objective that the run's plan tries, and record their dev scores, which are returned."""
         tried = {event.objective: event.score for event in run.events() if isinstance(event, Tried)}
         for name in run.plan.tries:
+            if name in tried or self.stopping():
+                continue
             plan, read = run.plan.trial(name, len(split.train))
             rows = np.sort(np.random.default_rng(TRIAL_SEED).permutation(len(split.train))[:read])
-            if name not in tried and (trained := (yield from self._train(plan, split.train.take(rows), split.dev))):
+            if trained := (yield from self._train(plan, split.train.take(rows), split.dev)):
                 tried[name] = trained[1]
                 yield run.add_event(Tried(name, tried[name]))
         return tried

@@ -132,10 +132,10 @@ class EmbeddingService:
         if name in self._known:
             return
         if RUN_NAME.fullmatch(name):
-            found = (self._settings.home / name / "model").is_dir()
-        elif found := name in self._bench.registry.encoders():  # those of training runs are secret
+            exists = (self._settings.home / name / "model").is_dir()
+        elif exists := name in self._bench.registry.encoders():  # those of training runs are secret
             self._known.add(name)
-        if not found:
+        if not exists:
             raise _unknown(f"There is no model {quoted(name)}. Must be one of {', '.join(self._bench.registry.encoders())}.")
 
     def is_quick(self, fields: Any) -> bool:

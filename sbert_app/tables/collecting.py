@@ -74,9 +74,9 @@ class Collector:
         columns = [pyarrow.chunked_array([self._array(batch, i) for batch in self._batches]) for i in range(len(self.columns))]
         rows = pyarrow.array(self._rows, pyarrow.int64())
         skipped = sorted((skip.row, skip.reason) for skip in self.skipped)
-        told = {"name": self.name, "skipped": skipped, "notes": notes, "text_bytes": self._text_bytes, "form": form}
+        metadata = {"name": self.name, "skipped": skipped, "notes": notes, "text_bytes": self._text_bytes, "form": form}
         names = [*distinct_names(self.columns), ROWS]
-        return pyarrow.table([*columns, rows], names, metadata={METADATA: json.dumps(told)})
+        return pyarrow.table([*columns, rows], names, metadata={METADATA: json.dumps(metadata)})
 
     def _keep(self, number: int, row: Sequence[str]) -> None:
         self._numbers.append(number)

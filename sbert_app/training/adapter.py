@@ -57,15 +57,15 @@ def fit_adapter(first: Vectors, second: Vectors, same: NDArray[np.bool_], groups
 def _fit(first: Vectors, second: Vectors, same: NDArray[np.bool_], seed: int) -> dict[int, Vectors]:
     """The weight after each of STEPS."""
     one, two, label = torch.from_numpy(first), torch.from_numpy(second), torch.from_numpy(same)
-    dim, found, objective = one.shape[1], {}, CoSent()
+    dim, weights, objective = one.shape[1], {}, CoSent()
     start = torch.randn((dim, RANK), generator=torch.Generator().manual_seed(seed)) * SPREAD
     factors = [start.requires_grad_(), torch.zeros((dim, RANK), requires_grad=True)]
     optimizer = torch.optim.Adam(factors, lr=RATE)
     for step in range(MOST_STEPS + 1):
         weight = torch.eye(dim) + factors[0] @ factors[1].T
         if step in STEPS:
-            found[step] = weight.detach().numpy().copy()
+            weights[step] = weight.detach().numpy().copy()
         optimizer.zero_grad()
         objective([one @ weight.T, two @ weight.T], label).backward()
         optimizer.step()
-    return found
+    return weights

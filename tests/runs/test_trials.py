@@ -55,6 +55,18 @@ def test_a_resumed_run_tries_no_objective_twice(bench):
     assert list(run.result().tried) == ["regression", "cosent", "angle"]
 
 
+def test_after_a_stop_no_further_objective_is_tried(bench):
+    run = running.create(bench, training_data(bench), plan.Plan(BASE, "regression", tries=("regression", "cosent")))
+    loaded = []
+
+    def load_base(name):
+        loaded.append(name)
+        return bench.registry.trainable(name)
+
+    trials = Trials(load_base, bench.registry.hardware, lambda: bool(loaded))
+    assert [event for event in trials.objectives(run, run.split()) if event] == [] and len(loaded) == 1
+
+
 def test_an_objective_that_no_example_fits_is_left_out(bench):
     table = example_table("instructions_labelled.csv", bench.settings.limits)
     split = load(bench, bench.sessions.open(), table).split
