@@ -24,7 +24,7 @@ from sbert_app.bulk.checkpoint import Shards
 from sbert_app.bulk.pieces import Piece
 from sbert_app.collections.collection import SENTENCE
 from sbert_app.errors import UserError
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.settings import Settings
 from sbert_app.storage import writing
 

@@ -17,7 +17,7 @@ from sbert_app.collections import create_collection, open_collection
 from sbert_app.collections.collection import Collection, CollectionError, Facts
 from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN
 from sbert_app.errors import UserError
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.settings import Settings
 from sbert_app.storage import writing
 

@@ -21,7 +21,7 @@ from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, outco
 from sbert_app.jobs.declaring.option import Argument, arguments, read
 from sbert_app.jobs.map.job import CLUSTER_MAP, MapOptions
 from sbert_app.jobs.open_collection import OPEN_COLLECTION
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import settings_from_environment
 from sbert_app.step import Step

@@ -9,8 +9,8 @@ import numpy as np
 from sbert_app.errors import UserError
 from sbert_app.labelled.example_set import Digests, Examples
 from sbert_app.labelled.queries import Queries, Rows
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
-from sbert_app.models.pooling import POOLINGS
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
+from sbert_app.models.files.layout import POOLINGS
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Array, Vectors
 

@@ -18,7 +18,8 @@ from sbert_app.errors import UserError
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.engine import UnreadWeights
-from sbert_app.models.engine.hardware import LONGEST, Hardware, short_attention
+from sbert_app.models.engine.forward import LONGEST, short_attention
+from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.finding import checked_bundled_folder
 from sbert_app.models.files.layout import read_json, read_layout
 

@@ -13,8 +13,8 @@ from torch import Tensor
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import WINDOW
 from sbert_app.models.engine.engine import OnEngine
-from sbert_app.models.engine.forward import Features, Fetch, pad_rows
-from sbert_app.models.engine.hardware import Hardware, use_fastest_attention
+from sbert_app.models.engine.forward import Features, Fetch, pad_rows, use_fastest_attention
+from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.layout import quoted, read_json
 from sbert_app.models.files.trained_for import SHARE, UNKNOWN, Bounds, label_names, purpose, read_card, trained_for
 from sbert_app.models.loading import CLASSIFIER_CLASS, LOADING, cast, fingerprint, load_transformer, load_without_weights

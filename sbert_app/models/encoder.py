@@ -15,11 +15,10 @@ from sbert_app.explain.cautions import SAMPLE
 from sbert_app.explain.words import TokenVectors, by_word
 from sbert_app.models.dense import IDENTITY, Dense, read_dense, write_dense
 from sbert_app.models.engine.engine import OnEngine
-from sbert_app.models.engine.forward import Features, Fetch, forward_batches
+from sbert_app.models.engine.forward import POOL, Features, Fetch, forward_batches
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.layout import WORDS, Layout, read_layout, write_card, write_layout
 from sbert_app.models.loading import fingerprint, load_transformer, load_without_weights
-from sbert_app.models.pooling import POOLINGS
 from sbert_app.vectors import COSINE, Rows, Similarity, Vectors, distinct, in_order
 
 WINDOW = 16_384  # sentences tokenised at a time: bounds memory, and the first batch starts at once
@@ -131,7 +130,7 @@ class Encoder(OnEngine):
         vectors = torch.from_numpy(tokens.vectors)[None].to(self.hardware.device)
         mask = torch.ones(vectors.shape[:2], dtype=torch.long, device=vectors.device)
         with torch.inference_mode():
-            pooled: Vectors = self.dense(POOLINGS[pooling](vectors, mask))[0].cpu().numpy()
+            pooled: Vectors = self.dense(POOL[pooling](vectors, mask))[0].cpu().numpy()
         return pooled
 
     def split(self, sentence: str) -> TokenVectors:
@@ -193,5 +192,5 @@ class Encoder(OnEngine):
 
     def _finish(self, tokens: Tensor, features: Features) -> Tensor:
         """(B, T, width) token vectors -> (B, dim). Pooled in float32: bf16 sums over many tokens lose digits."""
-        pooled = self.dense(POOLINGS[self.layout.pooling](tokens.float(), features["attention_mask"]))
+        pooled = self.dense(POOL[self.layout.pooling](tokens.float(), features["attention_mask"]))
         return torch.nn.functional.normalize(pooled, dim=1) if self.layout.normalize else pooled

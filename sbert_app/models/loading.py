@@ -16,7 +16,8 @@ import torch
 
 from sbert_app.errors import UserError
 from sbert_app.models.engine.engine import UnreadWeights
-from sbert_app.models.engine.hardware import Hardware, use_fastest_attention
+from sbert_app.models.engine.forward import use_fastest_attention
+from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.layout import check_files, damaged, first_line, quoted
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")

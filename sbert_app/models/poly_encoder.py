@@ -11,14 +11,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from sbert_app.models.cross_encoder import CrossEncoder, Pair
-from sbert_app.models.defaults import NEW_POLY
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.forward import Features
+from sbert_app.models.engine.forward import POOL, Features
 from sbert_app.models.engine.hardware import Hardware
+from sbert_app.models.files.finding import NEW_POLY
 from sbert_app.models.files.layout import CODES, POLY, POLY_USAGE, check_files, damaged, first_line
 from sbert_app.models.files.trained_for import COSINE, UNKNOWN, Bounds, purpose
 from sbert_app.models.loading import fingerprint
-from sbert_app.models.pooling import POOLINGS
 from sbert_app.vectors import Array, Rows, Vectors, distinct, in_order
 
 NEW_CODES = 16  # m; the paper tries 16, 64 and 360
@@ -80,7 +79,7 @@ class PolyEncoder(Encoder):
     def _finish(self, tokens: Tensor, features: Features) -> Tensor:
         """(B, T, width) token vectors -> (B, (1 + m) * width). Nothing is normalised: the attention needs the lengths."""
         tokens, mask = tokens.float(), features["attention_mask"]
-        pooled = POOLINGS[self.layout.pooling](tokens, mask)
+        pooled = POOL[self.layout.pooling](tokens, mask)
         vectors: Tensor = self.dense(torch.cat([pooled[:, None], self.codes(tokens, mask)], 1))  # (B, 1 + m, width)
         return vectors.flatten(1)
 

@@ -3,6 +3,7 @@
 import gc
 import logging
 import threading
+import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,10 +18,10 @@ from sbert_app.errors import UserError
 from sbert_app.models.acceleration import PATIENCE, Acceleration
 from sbert_app.models.bundled import bundled_cross_encoder, bundled_encoder
 from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY, RUN_NAME
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, choose_hardware
 from sbert_app.models.files import finding
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY, RUN_NAME
 from sbert_app.models.files.layout import POLY, first_line, kind_of, quoted
 from sbert_app.models.files.listing import ModelInfo, listed
 from sbert_app.models.files.trained_for import LIKENESS
@@ -30,6 +31,7 @@ from sbert_app.settings import Settings
 
 log = logging.getLogger(__name__)
 
+NAME_LENGTH = 1_000  # characters; a name may be a path
 SAMPLE = "Does this model read a sentence?"
 LOADED_MODELS = 3  # kept in memory, least recently used dropped first
 
@@ -89,7 +91,7 @@ class Registry:
 
     def kind(self, name: str) -> str:
         """Whether the model of that name is an encoder, a cross-encoder or a poly-encoder. Raises UserError for an unknown name."""
-        name = finding.plain_name(name)
+        name = plain_name(name)
         return "encoder" if is_untrained(name) else _kind_of(name, self.folder(name))
 
     def runs_on(self, name: str) -> str:
@@ -114,12 +116,12 @@ class Registry:
 
     def trainable(self, name: str = DEFAULT_ENCODER) -> Encoder:
         """A separate fp32 copy of an encoder or poly-encoder, for training: the shared one is never changed."""
-        name = finding.plain_name(name) or DEFAULT_ENCODER
+        name = plain_name(name) or DEFAULT_ENCODER
         of = PolyEncoder if self.kind(name) == POLY else Encoder
         return self._read(of, name, LOADERS.get(name, of.from_folder), replace(self.hardware, dtype=torch.float32))
 
     def _get(self, of: type[Model], name: str) -> Model:
-        key = of.kind, finding.plain_name(name) or DEFAULT_ENCODER
+        key = of.kind, plain_name(name) or DEFAULT_ENCODER
         with self._lock:
             loading = self._loading.setdefault(key, threading.Lock())
         try:
@@ -173,7 +175,7 @@ class Registry:
 
     def folder(self, name: str) -> Path:
         """Where the model of that name is. Raises UserError for an unknown name."""
-        name = finding.plain_name(name) or DEFAULT_ENCODER
+        name = plain_name(name) or DEFAULT_ENCODER
         if name in (DEFAULT_ENCODER, NEW_POLY):
             return finding.checked_bundled_folder()
         if name == DEFAULT_CROSS_ENCODER:
@@ -186,6 +188,17 @@ class Registry:
                 raise UserError(f"Unknown model {quoted(name)}. Must be one of {', '.join(m.name for m in self.list())}.")
             return finding.from_hub(name)
         return finding.typed_folder(name, self.settings.models)
+
+
+def plain_name(name: object) -> str:
+    """A model's name, stripped. Raises UserError if it cannot be one."""
+    if not isinstance(name, str):
+        raise UserError("The model must be given by its name.")
+    if len(name) > NAME_LENGTH:
+        raise UserError(f"The model's name has {len(name):,} characters, at most {NAME_LENGTH:,} are allowed: {quoted(name)}.")
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
+        raise UserError(f"The model's name {quoted(name)} contains a line break or another invalid character. Type it again.")
+    return name.strip()
 
 
 def _kind_of(name: str, folder: Path) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import KINDS
 from sbert_app.labelled.splits import Split
-from sbert_app.models.defaults import NEW_POLY
+from sbert_app.models.files.finding import NEW_POLY
 from sbert_app.models.words.untrained import is_untrained
 from sbert_app.training.options import (
     INFERSENT_CONCATENATION,

@@ -5,14 +5,14 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from sbert_app.corpus.cache import EmbeddingCache
 from sbert_app.corpus.library import Library
 from sbert_app.errors import UserError
 from sbert_app.mapping import projection
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.runs.run import Runs
 from sbert_app.runtime.device import Device, Embedder
 from sbert_app.runtime.examples import ExampleCorpora
@@ -61,7 +61,7 @@ class Workbench:
         if settings.device == "cuda":
             _ = self.registry  # refuses at once where there is no GPU
 
-    @property
+    @cached_property
     def registry(self) -> "Registry":
         """The models by name. Its first use imports torch, which takes a second or two: the page is served without it."""
         with self._making:

@@ -13,7 +13,7 @@ import orjson
 
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
-from sbert_app.models.defaults import RUN_NAME
+from sbert_app.models.files.finding import RUN_NAME
 from sbert_app.models.files.layout import quoted
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.workbench import Workbench

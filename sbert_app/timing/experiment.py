@@ -9,9 +9,9 @@ import torch
 
 from sbert_app.evaluation.agreement import agreement
 from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware, machine
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.models.registry import Registry
 from sbert_app.step import Step

@@ -10,7 +10,7 @@ import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.errors import UserError
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.files.trained_for import LIKENESS, in_words
 from sbert_app.models.words.untrained import DESIGNS
 from sbert_app.runtime.workbench import Workbench

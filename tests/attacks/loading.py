@@ -17,8 +17,8 @@ import numpy as np
 import torch
 
 from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
 from tests.attacks.bound import bounded

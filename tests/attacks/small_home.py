@@ -14,8 +14,7 @@ from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
 from sbert_app.jobs.fine_tune.preparing import TrainingData, example_table
-from sbert_app.models.defaults import DEFAULT_ENCODER
-from sbert_app.models.files.finding import bundled_folder
+from sbert_app.models.files.finding import DEFAULT_ENCODER, bundled_folder
 from sbert_app.models.files.layout import Layout, write_layout
 from sbert_app.runs import execution
 from sbert_app.runs.plan import Plan

@@ -23,7 +23,7 @@ from sbert_app.mapping.clusters import METHODS, cluster
 from sbert_app.mapping.keywords import Words
 from sbert_app.mapping.projection import NEIGHBOURS, NeighbourIndex, Points, UmapLayout
 from sbert_app.mapping.word_forms import akin
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.line import Stop
 from sbert_app.runtime.workbench import Workbench, warm_up

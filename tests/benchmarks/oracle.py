@@ -20,9 +20,8 @@ from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.data_set import DataSet
 from sbert_app.grid.loading import joined, of_encoder
 from sbert_app.grid.reading import read_data_set, read_folder
-from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.files.finding import bundled_folder
+from sbert_app.models.files.finding import DEFAULT_ENCODER, bundled_folder
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Limits, Settings

@@ -12,10 +12,9 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import read_corpus
 from sbert_app.evaluation.agreement import spearman
 from sbert_app.jobs.search.job import RERANKED
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.finding import bundled_folder
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, bundled_folder
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Limits, Settings
 from sbert_app.tables import read_table

@@ -10,7 +10,7 @@ from sbert_app.corpus import mining
 from sbert_app.corpus.duplicates import find_duplicates
 from sbert_app.corpus.index import VectorIndex
 from sbert_app.jobs.duplicates.overlap import find_overlap
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.vectors import unit_rows
 
 

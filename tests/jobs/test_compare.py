@@ -9,7 +9,7 @@ from sbert_app.jobs.compare import COMPARE, GENERAL, CompareOptions
 from sbert_app.jobs.declaring.job import Call, outcome_of
 from sbert_app.jobs.declaring.option import read
 from sbert_app.labelled.examples import general_pairs
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.settings import ASSETS
 
 FILE = ASSETS / "labelled" / "instructions_labelled.csv"

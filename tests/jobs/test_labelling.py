@@ -20,7 +20,7 @@ from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.label import LABEL, LabelOptions, adapt, train_on
 from sbert_app.jobs.labelling import add, answer, as_csv, begin, change, grade, undo
 from sbert_app.labelling.answers import AGAIN, LEARN, MEASURE, UNSURE
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.tables import Table, read_table
 from sbert_app.vectors import unit_rows
 

@@ -13,7 +13,7 @@ from sbert_app.jobs.score_pairs import SCORING, PairTable, open_pairs, score_ope
 from sbert_app.jobs.similarity.pair import compare
 from sbert_app.labelled.pair_columns import PairColumns
 from sbert_app.labelled.scored_pairs import ScoredPairs
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table

@@ -9,7 +9,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.similarity.job import SimilarityOptions, compare_lists
 from sbert_app.jobs.similarity.pair import LEAVE_ONE_OUT_WORDS, compare
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, NEW_POLY
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, NEW_POLY
 from sbert_app.models.files.layout import read_layout, write_layout
 from sbert_app.runtime.session import Session
 from sbert_app.ui.similarity import detail_view, view

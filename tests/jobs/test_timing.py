@@ -16,7 +16,7 @@ from sbert_app.jobs.fine_tune.preparing import example_table
 from sbert_app.jobs.search.ranked_hits import WAITED
 from sbert_app.jobs.timing import EXAMPLE_NAME, TIMING, labelled_pairs, race, race_corpus, race_session, table_7
 from sbert_app.labelled.columns import ColumnRoles
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runtime.line import Stop
 from sbert_app.runtime.session import Session
 from sbert_app.settings import Limits

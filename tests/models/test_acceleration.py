@@ -16,9 +16,8 @@ from filelock import FileLock
 
 from sbert_app.models.acceleration import NETWORK, PROOF, Acceleration, ConversionError, network
 from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.files.finding import CROSS_ENCODER
+from sbert_app.models.files.finding import CROSS_ENCODER, DEFAULT_CROSS_ENCODER
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
 from sbert_app.storage import read_object, write_object

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sbert_app.models.bundled import bundled_encoder
-from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import LONGEST, choose_hardware
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])

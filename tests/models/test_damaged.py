@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from sbert_app.errors import UserError
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY
 from sbert_app.models.registry import Registry
 from sbert_app.models.words.untrained import DESIGNS
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from sbert_app.errors import UserError
-from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.models.loading import LOADING, cast
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings

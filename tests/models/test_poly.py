@@ -6,8 +6,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from sbert_app.errors import UserError
-from sbert_app.models.defaults import DEFAULT_ENCODER, NEW_POLY
 from sbert_app.models.engine.hardware import choose_hardware
+from sbert_app.models.files.finding import DEFAULT_ENCODER, NEW_POLY
 from sbert_app.models.files.layout import CODES
 from sbert_app.models.poly_encoder import PolyEncoder, PolyScorer, windows
 from sbert_app.models.registry import Registry

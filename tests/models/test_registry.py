@@ -13,8 +13,8 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.models import registry as module
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY
 from sbert_app.models.files import finding
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY
 from sbert_app.models.registry import Registry
 from sbert_app.models.words.untrained import DESIGNS
 

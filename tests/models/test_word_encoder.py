@@ -10,10 +10,10 @@ from safetensors.torch import load_file, save_file
 from sentence_transformers.sentence_transformer.modules import LSTM, Dense, Pooling
 
 from sbert_app.errors import UserError
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.hardware import choose_hardware
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
 from sbert_app.timing.experiment import cross_encoder_like

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sbert_app.corpus.cache import SHIPPED, EmbeddingCache
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 from tests.shipped import shipped_sentences

@@ -7,7 +7,7 @@ from threading import Lock
 import numpy as np
 import pytest
 
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.models.words.vectors import AverageWordVectors
 from sbert_app.timing import measurements, race, throughput
 from sbert_app.timing.throughput import Lane, finish

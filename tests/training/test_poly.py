@@ -11,7 +11,7 @@ from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import Choice
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.labelled.example_set import Examples
-from sbert_app.models.defaults import NEW_POLY
+from sbert_app.models.files.finding import NEW_POLY
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.models.registry import Registry
 from sbert_app.runs.plan import PRESETS, Plan, preset

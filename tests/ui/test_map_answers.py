@@ -9,7 +9,7 @@ import pytest
 
 from sbert_app.corpus_map.colouring import CLUSTERS
 from sbert_app.jobs.map.kept import current_map, own_model
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.ui.corpus.filters import Filtering
 from sbert_app.ui.map import lists
 from sbert_app.ui.map.tab import MapTab

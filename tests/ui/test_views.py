@@ -23,7 +23,7 @@ from sbert_app.jobs.similarity.job import ListComparison
 from sbert_app.jobs.similarity.pair import compare
 from sbert_app.labelled.example_set import Separation
 from sbert_app.labelled.examples import Examples
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import Baseline, LearningCurve, Loss, RunInfo, RunOverview, RunState
 from sbert_app.runtime.session import Session

@@ -19,7 +19,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.search.open_corpus import cautions
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runtime.line import Stop, place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench

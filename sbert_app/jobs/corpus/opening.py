@@ -8,7 +8,7 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Limits

@@ -10,7 +10,7 @@ from typing import Any, cast
 from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import option, text
 from sbert_app.labelled.examples import Reading
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runtime.line import Stop
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench

@@ -10,7 +10,7 @@ from sbert_app.jobs.corpus.job import INDEX_CORPUS
 from sbert_app.jobs.declaring.job import Job, Needs
 from sbert_app.jobs.declaring.option import Argument, arguments
 from sbert_app.jobs.open_collection import OPEN_COLLECTION
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 
 ADDRESS = "http://127.0.0.1:7860"  # where the app runs by default; assets/take_home.js puts the page's own address there
 WITH_COLUMNS = (Needs.CORPUS, Needs.SENTENCES, Needs.EXAMPLE)

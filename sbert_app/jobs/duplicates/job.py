@@ -17,7 +17,7 @@ from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross
 from sbert_app.jobs.declaring.option import choice, number, option, output, upload, whole
 from sbert_app.jobs.duplicates.joining import join
 from sbert_app.jobs.duplicates.overlap import compare_file, in_line
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import Bounds, how_to_read
 from sbert_app.runtime.line import StoppedError
 from sbert_app.runtime.session import Session

@@ -19,7 +19,7 @@ from sbert_app.jobs.evaluate.grid import fill
 from sbert_app.labelled.columns import has_pairs
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.queries import judged_columns
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.step import Step
 
 NAMED = "; ".join(f"{name} ({about})" for name, about in SYSTEMS.items())

@@ -12,7 +12,7 @@ from pathlib import Path
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.fine_tune.preparing import TrainingData
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import DAMAGED, FAILED, INTERRUPTED, RUNNING, Event, RunInfo, RunState
 from sbert_app.runs.run import Run

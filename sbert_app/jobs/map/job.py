@@ -24,7 +24,7 @@ from sbert_app.jobs.map import kept
 from sbert_app.jobs.map.kept import DrawingBegun, current_map, mapped_corpus
 from sbert_app.mapping import clusters, projection
 from sbert_app.mapping.clusters import K_MEANS, METHODS
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runtime.line import Line, Stop
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench

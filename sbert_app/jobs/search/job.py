@@ -16,7 +16,7 @@ from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross
 from sbert_app.jobs.declaring.option import choice, flag, json_object, option, sentence, whole
 from sbert_app.jobs.search.open_corpus import HINT, OFFERED, encoder_of, query_caution
 from sbert_app.jobs.search.ranked_hits import different_texts, encode_query, hits_of, reranked
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench

@@ -11,7 +11,7 @@ from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option, model_option
 from sbert_app.jobs.declaring.option import option, sentence
 from sbert_app.jobs.similarity.pair import compare
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Limits

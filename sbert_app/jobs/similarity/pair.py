@@ -8,9 +8,9 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.explain.cautions import cautions
 from sbert_app.explain.scale import Scale
 from sbert_app.explain.words import Attribution, TokenVectors, leave_one_out, split_mean_pooled, word_overlap
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
+from sbert_app.models.files.layout import POOLINGS
 from sbert_app.models.files.trained_for import Bounds, check_one_score
-from sbert_app.models.pooling import POOLINGS
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import cosine

@@ -39,7 +39,8 @@ class TorchEngine:
     name = "torch"
 
     def __init__(self, forward: Forward, hardware: Hardware) -> None:
-        self._forward, self._hardware, self.ahead = forward, hardware, hardware.ahead
+        self._forward, self._hardware = forward, hardware
+        self.ahead, self._tokens = hardware.ahead, hardware.token_budget
 
     def start(self, features: Features, finish: Finish) -> Fetch:
         """Begin a batch, (B, T) ids; calling the result waits for it and gives its outputs, finished.
@@ -50,7 +51,7 @@ class TorchEngine:
 
     def token_budget(self, tokens: int) -> int:
         """Padded tokens per batch that it is fastest with, for a job of so many tokens."""
-        return self._hardware.token_budget
+        return self._tokens
 
     def settle(self) -> float:
         """Wait until nothing that was started still computes. Returns the seconds lost: those in which half computed count half."""

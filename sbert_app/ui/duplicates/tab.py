@@ -13,7 +13,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.duplicates import job
 from sbert_app.jobs.duplicates.job import DEFAULT_THRESHOLD, MOST_LISTED, SecondOpinion, findings_of
 from sbert_app.jobs.labelling import best_threshold
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables.table import csv_file

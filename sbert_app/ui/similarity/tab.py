@@ -7,7 +7,7 @@ import gradio as gr
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.similarity.job import SimilarityOptions
 from sbert_app.jobs.similarity.pair import compare
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.header import scorer_choices, second_opinion

@@ -9,7 +9,7 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.evaluation import paper
 from sbert_app.jobs.declaring import recipe
 from sbert_app.jobs.timing import TIMING
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.timing.measurements import PLAIN, SMART, WORDS, SystemSpeed
 from sbert_app.timing.report import PUBLISHED, Figure, Published, figures, models_of_race
 from sbert_app.timing.result import TimingResult

@@ -12,8 +12,8 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index_again
 from sbert_app.jobs.corpus.opening import open_example, open_key, other_index
 from sbert_app.jobs.search.open_corpus import offered
-from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 from sbert_app.tables import read_table

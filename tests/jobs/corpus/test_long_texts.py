@@ -10,7 +10,7 @@ from sbert_app.corpus.hits import MAXSIM, Indexing
 from sbert_app.corpus.indexed import DENSE, HYBRID, IndexedCorpus
 from sbert_app.jobs.corpus.job import INDEXING, index
 from sbert_app.jobs.corpus.opening import open_saved, saved_corpora
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.tables import read_table
 from sbert_app.ui.corpus import view as corpus_view
 from sbert_app.ui.search import view as search_view

@@ -13,7 +13,7 @@ from sbert_app.jobs.corpus.opening import open_example, open_saved
 from sbert_app.jobs.duplicates import job as module
 from sbert_app.jobs.duplicates.job import MINING, SecondOpinion, findings_of, keep_group, mine, score_borderline
 from sbert_app.jobs.duplicates.overlap import OVERLAP, FileOverlap, compare_file, matches_of
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from sbert_app.ui.duplicates import view

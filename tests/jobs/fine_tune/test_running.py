@@ -18,7 +18,7 @@ from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
 from sbert_app.jobs.fine_tune.preparing import AS_USUAL, DEV, TEST, example_table
 from sbert_app.labelled.example_set import PAIRS, shared_warning
 from sbert_app.labelled.examples import general_pairs
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.models.registry import Registry
 from sbert_app.runs import plan as plans
 from sbert_app.runs.execution import Execution

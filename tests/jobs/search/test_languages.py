@@ -10,7 +10,7 @@ from sbert_app.corpus.indexed import WORDS
 from sbert_app.explain.cautions import unread
 from sbert_app.explain.words import TokenVectors
 from sbert_app.jobs.search.open_corpus import cautions, corpus_caution, query_caution
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from tests.searching import indexed, search
 
 EXAMPLES = Path(__file__).parents[3] / "assets" / "examples"

@@ -18,7 +18,7 @@ from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.search.job import SearchOptions
 from sbert_app.jobs.search.open_corpus import first_query, offered, weak_below
 from sbert_app.jobs.search.ranked_hits import search_so_far
-from sbert_app.models.defaults import NEW_POLY
+from sbert_app.models.files.finding import NEW_POLY
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 from sbert_app.tables import Table, read_table

@@ -5,7 +5,8 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.hardware import LONGEST, Hardware, choose_hardware, short_attention
+from sbert_app.models.engine.forward import LONGEST, short_attention
+from sbert_app.models.engine.hardware import Hardware, choose_hardware
 from sbert_app.vectors import cosine
 
 
