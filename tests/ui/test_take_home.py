@@ -15,12 +15,11 @@ from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import TF_IDF, Choice
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
-from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.search.job import SEARCH
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.timing.report import Published
 from sbert_app.ui.evaluation import below_view as grid_links
-from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row
+from sbert_app.ui.kit.take_home import Caption, Input, commands, input_of, pictures, present, row
 from sbert_app.ui.timing import numbers_view
 
 ATTACK = '"><img src=x onerror=alert(1)>'

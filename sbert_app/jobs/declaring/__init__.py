@@ -1,1 +1,1 @@
-"""How a job is declared: its options, its inputs, its outcome, and the recipe that repeats it."""
+"""How a job is declared: its options, its inputs and its outcome."""

@@ -10,7 +10,6 @@ from markupsafe import Markup
 from sbert_app.evaluation.agreement import MARGINS, gains, rank_shares
 from sbert_app.evaluation.metrics import needed_sentence
 from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR, Change
-from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.fine_tune.job import FINE_TUNE, options_of
 from sbert_app.jobs.fine_tune.preparing import EXAMPLES
 from sbert_app.labelled.example_set import Examples
@@ -18,7 +17,7 @@ from sbert_app.runs.records import HeadAccuracy, LearningCurve, RunResult, RunSt
 from sbert_app.runs.result import harm_in_words, needed_for, tried_in_words, warnings
 from sbert_app.ui.fine_tune.view import run_title, target
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.take_home import Caption, commands, pictures, present, row
+from sbert_app.ui.kit.take_home import Caption, Input, commands, pictures, present, row
 from sbert_app.vectors import Array
 from sbert_app.wording import change_100, duration, times_100
 

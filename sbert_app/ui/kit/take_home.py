@@ -1,6 +1,10 @@
-"""Links under a result to take it along, for assets/take_home.js and present.js: picture, commands, full screen."""
+"""Links under a result to take it along, for assets/take_home.js and present.js: picture, full screen, and the commands that make
+it again, for a shell and as Python for gradio_client.
+"""
 
-from collections.abc import Mapping, Sequence
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -8,13 +12,17 @@ from typing import Any
 from markupsafe import Markup
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.jobs.declaring import recipe
-from sbert_app.jobs.declaring.job import Job
-from sbert_app.jobs.declaring.recipe import Input
+from sbert_app.jobs.corpus.job import INDEX_CORPUS
+from sbert_app.jobs.declaring.job import Job, Needs
+from sbert_app.jobs.declaring.option import Argument, arguments
+from sbert_app.jobs.open_collection import OPEN_COLLECTION
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.settings import ASSETS
 
 FORMATS = {"png": "PNG", "svg": "SVG"}
 PASTED, PASTED_FILE = "pasted: ", "pasted.txt"  # how pasted lines are named, and a name for a file of them
+ADDRESS = "http://127.0.0.1:7860"  # where the app runs by default; assets/take_home.js puts the page's own address there
+WITH_COLUMNS = (Needs.CORPUS, Needs.SENTENCES, Needs.EXAMPLE)
 BUTTON = Markup('<button type="button" {}>{}</button>')
 
 
@@ -29,6 +37,19 @@ class Caption:
     def of(cls, title: str, *facts: str, day: str = "") -> "Caption":
         """A title, and a source made of facts such as model and machine, the day (empty: today) and the app's name."""
         return cls(title, " · ".join([*filter(None, facts), day or date.today().isoformat(), "SBERT Studio"]))
+
+
+@dataclass(frozen=True)
+class Input:
+    """What a job reads: a file ("": none), its text columns (empty: guessed), and the model that indexes a corpus.
+
+    store: instead of these, for a job that needs a corpus, the address of a collection or the name of one that the app offers.
+    """
+
+    file: str = ""
+    columns: tuple[str, ...] = ()
+    model: str = DEFAULT_ENCODER
+    store: str = ""
 
 
 def row(caption: Caption, elem_ids: Sequence[str], *groups: Markup) -> Markup:
@@ -54,7 +75,7 @@ def present() -> Markup:
 
 def commands(job: Job, values: Mapping[str, Any], source: Input) -> Markup:
     """Buttons to copy what makes the result again, as Python and for a shell. values: the job's options as used."""
-    texts = {"Python": recipe.python(job, values, source), "shell": recipe.shell(job, values, source)}
+    texts = {"Python": python(job, values, source), "shell": shell(job, values, source)}
     about = {label: {"data-copy": text, "data-label": label, "aria-label": f"Copy as {label}"} for label, text in texts.items()}
     return _group("Copy as", about)
 
@@ -81,3 +102,75 @@ def _group(title: str, buttons: Mapping[str, dict[str, str]]) -> Markup:
     """buttons: label -> attributes."""
     each = (BUTTON.format(_attributes(attributes), label) for label, attributes in buttons.items())
     return Markup('<span class="take">{} {}</span>').format(title, Markup(" ").join(each))
+
+
+def shell(job: Job, values: Mapping[str, Any], source: Input) -> str:
+    """The command for a shell, with the options that differ from their defaults."""
+    words, positional = [job.command], list[str]()
+    if job.needs is Needs.CORPUS and source.store:
+        words += ["--store", source.store]
+    else:
+        if source.file and job.needs is not Needs.NOTHING:
+            words.append(source.file if not source.file.startswith("-") else f"./{source.file}")
+        if job.needs in WITH_COLUMNS:
+            words += [word for column in source.columns for word in ("--column", column)]
+        if job.needs is Needs.CORPUS and source.model != DEFAULT_ENCODER:  # it indexes the file
+            words += ["--model", source.model]
+    for argument, value in _changed(job, values):
+        if argument.shell and argument.required and job.needs is Needs.NOTHING:
+            positional.append(str(value))
+        elif argument.shell:
+            words += _flag(argument, value)
+    dashes = ["--"] if any(word.startswith("-") for word in positional) else []  # what follows are no options
+    return shlex.join(["python", "-m", "sbert_app", *words, *dashes, *positional])
+
+
+def python(job: Job, values: Mapping[str, Any], source: Input) -> str:
+    """A script that asks the running app, with the options that differ from their defaults."""
+    if job.needs is Needs.CORPUS and source.store:
+        source = Input(store=source.store)  # no file is sent
+    imports = "Client, handle_file" if source.file and job.needs is not Needs.NOTHING else "Client"
+    lines = [f"from gradio_client import {imports}", "", f"client = Client({ADDRESS!r})"]
+    options = [f"{argument.name}={value!r}" for argument, value in _changed(job, values) if argument.endpoint]
+    if job.needs is Needs.CORPUS:
+        model = [] if source.model == DEFAULT_ENCODER else [f"model={source.model!r}"]
+        call = _call(INDEX_CORPUS, [*_subject(source), *model])
+        if source.store:
+            call = _call(OPEN_COLLECTION, [f"address={source.store!r}"])
+        lines.append(f'corpus = {call}["corpus"]')
+        options = ["corpus", *options]
+    elif job.needs in (Needs.LABELLED, Needs.CLASSES, Needs.DATA_SET):
+        options = [f"file=handle_file({source.file!r})", *options]
+    elif job.needs is not Needs.NOTHING:
+        options = [*_subject(source), *options]
+    return "\n".join([*lines, f"result = {_call(job, options)}", "print(result)", ""])
+
+
+def _call(job: Job, options: list[str]) -> str:
+    endpoint = f'api_name="/{job.name}"'
+    return f"client.predict({', '.join([*options, endpoint])})"
+
+
+def _subject(source: Input) -> list[str]:
+    if not source.file:
+        return []
+    return [f"file=handle_file({source.file!r})", *([f"columns={list(source.columns)!r}"] if source.columns else [])]
+
+
+def _changed(job: Job, values: Mapping[str, Any]) -> Iterator[tuple[Argument, Any]]:
+    """The options that have a value other than their default. Raises KeyError for a value that the job does not declare."""
+    declared = {argument.name: argument for argument in arguments(job.options)}
+    if unknown := set(values) - set(declared):
+        raise KeyError(min(unknown))
+    for name, argument in declared.items():
+        value = values.get(name)
+        if value is not None and (argument.required or value != argument.default):
+            yield argument, value
+
+
+def _flag(argument: Argument, value: Any) -> list[str]:
+    if isinstance(value, bool):
+        return [argument.shell_name if value else f"--no-{argument.shell_name[2:]}"]
+    if isinstance(value, list):
+        return [argument.shell_name, ",".join(value)]
+    return [argument.shell_name, json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)]

@@ -7,12 +7,11 @@ from markupsafe import Markup
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.projecting import Points2D
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
-from sbert_app.jobs.declaring import recipe
 from sbert_app.jobs.map.job import AUTO, CLUSTER_MAP
 from sbert_app.mapping.clusters import SAMPLE
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.html import PAGE_CONFIG, Figure
-from sbert_app.ui.kit.take_home import Caption, input_of
+from sbert_app.ui.kit.take_home import Caption, input_of, shell
 from sbert_app.wording import change_100, plural
 
 HOW_TO = "Hover: its sentence. Click: its neighbours. Lasso: the points inside. Double-click: all again."
@@ -170,5 +169,5 @@ def page(corpus_map: CorpusMap, chart: Figure) -> str:
         plot=chart.to_html(full_html=False, include_plotlyjs=True, default_height=f"{HEIGHT}px", config=PAGE_CONFIG | BUTTONS),
         clusters=html.table(["cluster", "rows", "distinctive words", "most central sentence"], rows),
         numbers=numbers(corpus_map),
-        command=recipe.shell(CLUSTER_MAP, options(corpus_map), input_of(corpus_map.projection.indexed)),
+        command=shell(CLUSTER_MAP, options(corpus_map), input_of(corpus_map.projection.indexed)),
     )

@@ -6,12 +6,11 @@ from markupsafe import Markup
 
 from sbert_app.explain.scale import Scale
 from sbert_app.explain.words import matched_pairs, spans
-from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.similarity.job import SIMILARITY
 from sbert_app.jobs.similarity.pair import Comparison, ModelScore
 from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.take_home import Caption, commands, present, row
+from sbert_app.ui.kit.take_home import Caption, Input, commands, present, row
 from sbert_app.wording import rounded
 
 COMPARISON = "comparison"  # the element of the result

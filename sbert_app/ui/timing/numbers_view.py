@@ -7,7 +7,6 @@ from markupsafe import Markup
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.evaluation import paper
-from sbert_app.jobs.declaring import recipe
 from sbert_app.jobs.timing import TIMING
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.timing.measurements import PLAIN, SMART, WORDS, SystemSpeed
@@ -15,7 +14,7 @@ from sbert_app.timing.report import PUBLISHED, Figure, Published, figures, model
 from sbert_app.timing.result import TimingResult
 from sbert_app.timing.throughput import DISTURBED
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row
+from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row, shell
 from sbert_app.ui.timing import view
 from sbert_app.wording import digits, spoken
 
@@ -123,5 +122,5 @@ def page(result: TimingResult, sentences: int, chart: Any, indexed: IndexedCorpu
         agreement=view.agreement(result, live=False),
         numbers=numbers(result),
         method=view.method(result),
-        command=recipe.shell(TIMING, options(result, sentences), input_of(indexed)),
+        command=shell(TIMING, options(result, sentences), input_of(indexed)),
     )

@@ -14,13 +14,13 @@ from typer.main import get_command
 from sbert_app.cli.main import app as shell_app
 from sbert_app.jobs import JOBS
 from sbert_app.jobs.declaring.option import arguments
-from sbert_app.jobs.declaring.recipe import Input, python, shell
 from sbert_app.jobs.duplicates.job import DUPLICATES
 from sbert_app.jobs.evaluate.job import EVALUATE
 from sbert_app.jobs.map.job import CLUSTER_MAP
 from sbert_app.jobs.search.job import SEARCH
 from sbert_app.jobs.similarity.job import SIMILARITY
 from sbert_app.jobs.timing import TIMING
+from sbert_app.ui.kit.take_home import Input, python, shell
 
 ROOT = Path(__file__).parents[2]
 NASTY = 'bob\'s "best" $HOME; touch gone.csv'
