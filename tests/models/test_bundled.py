@@ -5,7 +5,8 @@ import pytest
 
 from sbert_app.models.bundled import bundled_encoder
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.hardware import LONGEST, choose_hardware
+from sbert_app.models.engine.forward import LONGEST
+from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 
 
