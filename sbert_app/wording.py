@@ -1,4 +1,4 @@
-"""Format durations, counts and row numbers for people: "3 days 4 hours", not "273,600 s"."""
+"""Texts: durations, counts and row numbers for people ("3 days 4 hours", not "273,600 s"), and what any text may hold."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -73,3 +73,10 @@ def times_100(value: float) -> str:
 def change_100(value: float) -> str:
     """Write a change of such a value: "+4.0", "−3.1"."""
     return f"{round(100 * value, 1) + 0.0:+.1f}".replace("-", "−")
+
+
+def storable(text: str) -> str:
+    """Remove NUL characters and replace lone surrogates, which neither tokenisers nor files accept."""
+    if text.isascii():
+        return text.replace("\0", "")
+    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")

@@ -146,5 +146,5 @@ def digest(*texts: str) -> str:
     state = hashlib.blake2b(digest_size=16)
     for text in texts:
         state.update(text.encode())
-        state.update(b"\0")  # occurs in no text: see tables.decoding.storable
+        state.update(b"\0")  # occurs in no text: see wording.storable
     return state.hexdigest()

@@ -26,8 +26,7 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import settings_from_environment
 from sbert_app.step import Step
 from sbert_app.storage import writing_to
-from sbert_app.tables import read_table
-from sbert_app.tables.table import csv_file
+from sbert_app.tables import csv_file, read_table
 
 FORMATS = "csv, tsv, jsonl, json, parquet, xlsx or txt; text formats also as .gz."
 

@@ -20,7 +20,7 @@ from sbert_app.grid.data_set import CLASSES, PAIR_CLASSES, RETRIEVAL, DataSet
 from sbert_app.grid.ranking import RANKING
 from sbert_app.grid.result import Grid
 from sbert_app.storage import writing_to
-from sbert_app.tables.table import csv_file
+from sbert_app.tables import csv_file
 from sbert_app.wording import times_100
 
 MEASURES = {  # mteb's names of the measures of a task; the first is its main score

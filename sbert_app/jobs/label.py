@@ -27,8 +27,7 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.storage import atomic_folder, writing, writing_to
-from sbert_app.tables import Table
-from sbert_app.tables.table import csv_file
+from sbert_app.tables import Table, csv_file
 from sbert_app.vectors import Vectors
 
 CSV = output(".csv", reason="labels are a table")

@@ -14,8 +14,7 @@ from sbert_app.labelling.choosing import BATCH, Candidates, Question, candidates
 from sbert_app.labelling.estimates import Estimate, estimate, of_file, of_labels
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.tables import Table
-from sbert_app.tables.table import csv_file
+from sbert_app.tables import Table, csv_file
 
 FOLDER = "labels"  # in the data home
 MOST = 5_000  # answers of one visitor

@@ -22,8 +22,7 @@ from sbert_app.runtime.line import Stop, place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
-from sbert_app.tables import Table
-from sbert_app.tables.table import csv_file, skipped_summary
+from sbert_app.tables import Table, csv_file, skipped_summary
 from sbert_app.vectors import Rows, Vectors, distinct, unit_rows
 from sbert_app.wording import plural, rounded
 

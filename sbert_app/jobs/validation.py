@@ -6,7 +6,7 @@ from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
-from sbert_app.tables import storable
+from sbert_app.wording import storable
 
 
 def text(value: Any, name: str) -> str:

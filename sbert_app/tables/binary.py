@@ -9,9 +9,9 @@ from typing import Any
 from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE, Limits
 from sbert_app.tables.collecting import Collector, check_size
-from sbert_app.tables.decoding import storable
 from sbert_app.tables.table import Content
 from sbert_app.tables.text import cell, without_blank_end
+from sbert_app.wording import storable
 
 BATCH_ROWS = 8192
 SHEETS = "xl/worksheets/"

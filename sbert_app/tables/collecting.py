@@ -10,8 +10,8 @@ from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE, Limits
-from sbert_app.tables.decoding import storable
 from sbert_app.tables.table import METADATA, ROWS, SPREADSHEET, Content, Form, Skip
+from sbert_app.wording import storable
 
 CHUNK_ROWS = 4096
 CHUNK_CHARACTERS = 4_000_000

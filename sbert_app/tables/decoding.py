@@ -95,13 +95,6 @@ def open_text(path: Path, name: str, packed: bool, limits: Limits) -> TextFile:
     return replace(file, codec=codec, nuls=nuls, notes=tuple(notes), marked=marked)
 
 
-def storable(text: str) -> str:
-    """Remove NUL characters and replace lone surrogates, which neither tokenisers nor files accept."""
-    if text.isascii():
-        return text.replace("\0", "")
-    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
-
-
 def _count(pieces: Iterator[bytes], codec: str) -> tuple[int, int, int]:
     """Count the characters and the NULs among them; and the number of the first line that cannot be decoded, 0 for none."""
     characters, nuls, line = 0, 0, 1

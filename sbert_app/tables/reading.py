@@ -17,9 +17,10 @@ from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE, Limits
 from sbert_app.tables.binary import read_parquet, read_xlsx
 from sbert_app.tables.collecting import Collector
-from sbert_app.tables.decoding import TextFile, open_text, storable
+from sbert_app.tables.decoding import TextFile, open_text
 from sbert_app.tables.table import LINE_COLUMN, Content, Table
 from sbert_app.tables.text import read_csv, read_json, read_jsonl, read_tsv, read_txt
+from sbert_app.wording import storable
 
 TEXT_READERS: dict[str, Callable[[TextFile], Content]] = {
     "csv": read_csv, "tsv": read_tsv, "txt": read_txt, "jsonl": read_jsonl, "json": read_json

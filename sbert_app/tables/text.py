@@ -11,8 +11,9 @@ from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.tables.collecting import Collector, long_cell
-from sbert_app.tables.decoding import TextFile, storable
+from sbert_app.tables.decoding import TextFile
 from sbert_app.tables.table import LINE_COLUMN, Content, Form
+from sbert_app.wording import storable
 
 DELIMITERS = "\t;|,"
 NO_DELIMITER = "\x1f"  # occurs in no text: the file has one column

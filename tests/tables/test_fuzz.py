@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
 from sbert_app.tables import FORMATS, Table, read_table
-from sbert_app.tables.decoding import storable
 from sbert_app.tables.reading import read_content
 from sbert_app.tables.table import to_csv
+from sbert_app.wording import storable
 from tests.tables.files import FILES
 
 pytestmark = pytest.mark.fuzz

@@ -24,8 +24,7 @@ from sbert_app.runtime.line import Stop, place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
-from sbert_app.tables import Table
-from sbert_app.tables.table import skipped_summary
+from sbert_app.tables import Table, skipped_summary
 from sbert_app.wording import amount
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.storage import writing, writing_to
-from sbert_app.tables import Table
-from sbert_app.tables.table import skipped_summary
+from sbert_app.tables import Table, skipped_summary
 
 
 class Needs(Enum):

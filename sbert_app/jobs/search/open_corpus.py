@@ -19,7 +19,7 @@ from sbert_app.jobs import validation
 from sbert_app.runtime.examples import FIRST_QUERIES
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.tables.table import csv_file
+from sbert_app.tables import csv_file
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder

@@ -5,15 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sbert_app.errors import UserError
-from sbert_app.models.files.finding import (
-    CROSS_ENCODER,
-    DEFAULT_CROSS_ENCODER,
-    DEFAULT_ENCODER,
-    NEW_POLY,
-    bundled_folder,
-    local_copy,
-    subfolders,
-)
+from sbert_app.models.files import finding
 from sbert_app.models.files.layout import POLY, kind_of, read_config, read_layout
 from sbert_app.models.files.trained_for import LIKENESS, label_count, purpose, trained_for
 from sbert_app.models.words.untrained import DESIGNS
@@ -42,14 +34,16 @@ class ModelInfo:
 
 def listed(settings: Settings) -> list[ModelInfo]:
     """The bundled models, the allowed Hub models, the untrained networks and, in local mode, the saved models."""
-    bundled = bundled_folder()
+    bundled = finding.bundled_folder()
     dim, there = 384 if bundled else None, bundled is not None
-    models = [ModelInfo(DEFAULT_ENCODER, "encoder", "bundled", dim, there)]
-    models.append(ModelInfo(DEFAULT_CROSS_ENCODER, "cross-encoder", "bundled", None, CROSS_ENCODER.is_dir(), LIKENESS, 1))
+    models = [ModelInfo(finding.DEFAULT_ENCODER, "encoder", "bundled", dim, there)]
+    models.append(
+        ModelInfo(finding.DEFAULT_CROSS_ENCODER, "cross-encoder", "bundled", None, finding.CROSS_ENCODER.is_dir(), LIKENESS, 1)
+    )
     models += map(of_hub, settings.allowed_models)
     models += [ModelInfo(name, "encoder", "untrained", design.dim, there) for name, design in DESIGNS.items()]
-    models.append(ModelInfo(NEW_POLY, POLY, "untrained", dim, there))
-    return models if settings.hosted else [*models, *map(describe, subfolders(settings.models))]
+    models.append(ModelInfo(finding.NEW_POLY, POLY, "untrained", dim, there))
+    return models if settings.hosted else [*models, *map(describe, finding.subfolders(settings.models))]
 
 
 def describe(folder: Path, name: str = "", origin: str = "saved") -> ModelInfo:
@@ -68,7 +62,7 @@ def describe(folder: Path, name: str = "", origin: str = "saved") -> ModelInfo:
 
 def of_hub(name: str) -> ModelInfo:
     """A Hub model by its copy on this machine; without one, by its name."""
-    copy = local_copy(name)
+    copy = finding.local_copy(name)
     info = describe(copy, name, "hub") if copy else None
     if info and info.available:
         return info

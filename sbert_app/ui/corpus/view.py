@@ -14,8 +14,7 @@ from sbert_app.jobs.corpus.job import ENCODING
 from sbert_app.jobs.corpus.opening import OtherIndex
 from sbert_app.jobs.open_collection import key_of
 from sbert_app.step import Step
-from sbert_app.tables import Table
-from sbert_app.tables.table import skipped_summary
+from sbert_app.tables import Table, skipped_summary
 from sbert_app.ui.kit import html
 from sbert_app.wording import amount, duration, row_list
 

@@ -13,8 +13,7 @@ from sbert_app.jobs.duplicates.overlap import OVERLAP, FileOverlap, Match, compa
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
-from sbert_app.tables import read_table
-from sbert_app.tables.table import csv_file
+from sbert_app.tables import csv_file, read_table
 from sbert_app.ui.duplicates.view import FILE_ROW, pair_item
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler

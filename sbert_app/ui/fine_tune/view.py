@@ -13,7 +13,7 @@ from sbert_app.runs import records
 from sbert_app.runs.plan import Plan, TrainingEstimate
 from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Kept, Loss, RunInfo, RunState, Tried
 from sbert_app.runs.result import dev_warning
-from sbert_app.tables.table import skipped_summary
+from sbert_app.tables import skipped_summary
 from sbert_app.training.options import OBJECTIVES
 from sbert_app.ui.kit import html
 from sbert_app.wording import duration, plural, times_100

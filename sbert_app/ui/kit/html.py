@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from sbert_app.settings import ASSETS
-from sbert_app.tables.table import csv_file
+from sbert_app.tables import csv_file
 
 Figure = Any  # of plotly, which has no types and is imported where a figure is drawn: the first page does not need it
 INK = "#7c7c85"

@@ -11,7 +11,7 @@ from sbert_app.jobs.map.job import AUTO, CLUSTER_MAP, DEFAULT_OUTLIERS
 from sbert_app.jobs.map.kept import current_map
 from sbert_app.mapping.clusters import METHODS
 from sbert_app.runtime.session import Session
-from sbert_app.tables.table import csv_file
+from sbert_app.tables import csv_file
 from sbert_app.ui.corpus.filters import Filtering, Filters
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import Updates

@@ -15,8 +15,7 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS
 from sbert_app.step import Step
-from sbert_app.tables import Table, read_table
-from sbert_app.tables.table import csv_file, skipped_summary
+from sbert_app.tables import Table, csv_file, read_table, skipped_summary
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler
 from sbert_app.ui.kit.files import Shelf, uploaded
