@@ -53,12 +53,13 @@ GROUPS = {
 
 
 # Browser tests whose file stays on one worker, for they share a page; each test of the other files goes to whichever is free.
-SHARE_A_PAGE = [f"test_{name}.py" for name in "map corpus timing journeys similarity take_home judging".split()]
+SHARING = "map_names map label corpus timing evaluation journeys similarity take_home judging tour duplicates"
+SHARE_A_PAGE = [f"test_{name}.py" for name in SHARING.split()]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The browser tests last: until then no process serves an app beside its tests, and their imports and models are loaded."""
-    order = list(dict.fromkeys((*GROUPS, "test_map_names.py", "test_accessibility.py", *SHARE_A_PAGE)))
+    order = list(dict.fromkeys((*GROUPS, "test_accessibility.py", *SHARE_A_PAGE)))
     places = {name: place for place, name in enumerate(order)}
     items.sort(key=lambda item: (item.path.parent.name == "browser", places.get(item.path.name, len(order))))
 
@@ -177,9 +178,11 @@ def scored() -> "Examples":
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> "Workbench":
-    """A workbench with a home of its own."""
-    return _workbench(tmp_path / "home")
+def bench(tmp_path: Path, shared_bench: "Workbench") -> "Workbench":
+    """A workbench with a home of its own; the examples, which take two seconds to encode, are those of the shared one."""
+    bench = _workbench(tmp_path / "home")
+    bench.examples = shared_bench.examples
+    return bench
 
 
 @pytest.fixture(scope="session")

@@ -80,6 +80,7 @@ def project(tmp_path):
     tiny_model(project / "tiny")
     rows = [json.dumps({"text": f"the parcel number {i} came late", "channel": "mail"}) for i in range(80)]
     (project / "rows.jsonl").write_text("\n".join(rows) + "\n")
+    (project / "few.jsonl").write_text("\n".join(rows[:12]) + "\n")  # too few for UMAP, which takes ten seconds to compile
     pairs = [f"parcel {i} is late,the parcel {i} came late,{i % 5}" for i in range(60)]
     (project / "pairs.csv").write_text("\n".join(["sentence1,sentence2,score", *pairs]) + "\n")
     return project, home
@@ -105,7 +106,7 @@ def test_no_command_deletes_a_file_that_the_app_did_not_make(project):
             ["encode", "rows.jsonl", "--out", "x.npy", *model],
             ["search", "rows.jsonl", "--query", "late", *model],
             ["duplicates", "rows.jsonl", "--clean", "clean.csv", *model],
-            ["map", "rows.jsonl", "--out", "map.html", "--clusters", "2", *model],
+            ["map", "few.jsonl", "--out", "map.html", "--clusters", "2", *model],
             ["pairs", "pairs.csv", "--out", "scored.csv", *model],
             ["evaluate", "pairs.csv", *model],
             ["train", "pairs.csv", "--objective", "regression", "--base", "tiny", "--epochs", "1", "--out", "model"],

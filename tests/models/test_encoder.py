@@ -28,7 +28,7 @@ def oracle(model_folder: Path) -> SentenceTransformer:
 
 def test_fp32_embeddings_equal_sentence_transformers(encoder, oracle, sentences):
     texts = [*sentences[::3], *ODD]
-    assert np.abs(encoder.encode(texts) - oracle.encode(texts)).max() <= 1e-5
+    assert np.abs(encoder.encode(texts) - oracle.encode(texts, batch_size=4)).max() <= 1e-5  # they pad
 
 
 def test_padding_and_order_do_not_matter(encoder, sentences):
