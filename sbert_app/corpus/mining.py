@@ -1,4 +1,4 @@
-"""Mine all close pairs of rows, or the closest: exactly by matrix products, in large corpora by nearest neighbours."""
+"""Mine all close pairs of rows: exactly by matrix products, in large corpora by nearest neighbours."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -21,8 +21,6 @@ COMPARING = "Comparing rows"  # the stage
 EQUAL = np.float32(1 - 1e-6)  # a cosine from here on counts as 1: the difference is float32 rounding
 QUERIES = 1_024  # rows per search of the index
 CHECKED_ROWS = 200
-BLOCK = 1_024  # rows at a time for the closest pair: strips of 40 MB for 10,000 rows take a third of the time of tiles
-TIE = 1e-6  # above float32 rounding: equal sentences may give 1.0000000 or 0.9999999
 
 Rows = NDArray[np.int32]
 Steps = Iterator[Step["SimilarPairs"]]  # the last one has the pairs
@@ -156,33 +154,3 @@ def _check(vectors: Vectors, pairs: SimilarPairs) -> Vectors:
     keys = np.minimum(rows, others) << 32 | np.maximum(rows, others)
     found = np.isin(keys, pairs.rows1.astype(np.int64) << 32 | pairs.rows2)
     return np.stack([scores[positions, others], found.astype(np.float32)], axis=1)
-
-
-@dataclass(frozen=True)
-class ClosestPair:
-    """Two rows, row1 < row2, and their cosine. `ties`: number of pairs with this cosine, of which this is the first."""
-
-    row1: int
-    row2: int
-    score: float
-    ties: int
-
-
-def closest_pair(vectors: Vectors) -> ClosestPair:
-    """The pair of highest cosine among unit rows, (n, dim) float32, n >= 2. n(n-1)/2 products, exact."""
-    if len(vectors) < 2:
-        raise ValueError(f"a pair needs two rows, got {len(vectors)}")
-    best = -np.inf
-    pairs: list[tuple[int, int, float]] = []
-    for start in range(0, len(vectors) - 1, BLOCK):
-        scores = vectors[start : start + BLOCK] @ vectors[start:].T
-        for i, row in enumerate(scores):
-            row[: i + 1] = -np.inf  # the row itself, and pairs already seen in reverse
-        highest = float(scores.max())
-        if highest >= best - TIE:
-            best = max(best, highest)
-            rows, columns = np.nonzero(scores >= best - TIE)
-            pairs += zip((rows + start).tolist(), (columns + start).tolist(), scores[rows, columns].tolist(), strict=True)
-    closest = [pair for pair in pairs if pair[2] >= best - TIE]
-    row1, row2, _ = min(closest)
-    return ClosestPair(row1, row2, best, len(closest))

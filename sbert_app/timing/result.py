@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sbert_app.corpus.mining import ClosestPair
 from sbert_app.evaluation.agreement import Agreement
 from sbert_app.evaluation.verdict import Verdict
 from sbert_app.timing.measurements import QueryTiming, SmallRun
@@ -31,6 +30,16 @@ class Conditions:
     notes: tuple[str, ...] = ()
     trained_for: str = ""  # the cross-encoder: "likeness", "answers" or, if unknown, ""
     sizes: tuple[str, str] = ("", "")  # of the encoder's and the cross-encoder's transformer, such as "6 layers of 384"
+
+
+@dataclass(frozen=True)
+class ClosestPair:
+    """Two rows, row1 < row2, and their cosine. `ties`: number of pairs with this cosine, of which this is the first."""
+
+    row1: int
+    row2: int
+    score: float
+    ties: int
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ import numpy as np
 import torch
 from torch.nn.functional import mse_loss
 
-from sbert_app.corpus.mining import closest_pair
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, machine
+from sbert_app.timing.race import closest_pair
 from sbert_app.training.objectives import Regression
 from sbert_app.training.options import TrainingOptions
 from sbert_app.training.siamese import Siamese

@@ -18,12 +18,11 @@ import transformers
 from sentence_transformers import CrossEncoder as TheirCrossEncoder
 from sentence_transformers import SentenceTransformer
 
-from sbert_app.corpus.mining import closest_pair
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import CROSS_ENCODER, bundled_folder
-from sbert_app.timing.race import Race
+from sbert_app.timing.race import Race, closest_pair
 from sbert_app.timing.throughput import pairs_of
 from sbert_app.vectors import unit_rows
 from tests.benchmarks import data, models

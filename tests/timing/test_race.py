@@ -173,3 +173,32 @@ def test_table_7_has_its_three_systems(models, sentences, monkeypatch):
     assert [row.system for row in rows] == ["Average word vectors", "SBERT", "SBERT, smart batching"]
     assert rows[0].throughput.rate > rows[2].throughput.rate > 0
     assert all(len(row.throughput.turns) == 2 for row in rows)
+
+
+def unit_vectors(count, seed=0):
+    return unit_rows(np.random.default_rng(seed).standard_normal((count, 16), dtype=np.float32))
+
+
+@pytest.mark.parametrize("count", [2, 3, 40, 41])
+@pytest.mark.parametrize("block", [1, 7, 40, 1_000])
+def test_the_closest_pair_equals_brute_force(count, block, monkeypatch):
+    monkeypatch.setattr(race, "BLOCK", block)
+    rows = unit_vectors(count, seed=count)
+    scores = np.triu(rows @ rows.T, 1) + np.tril(np.full((count, count), -2.0))
+    found = race.closest_pair(rows)
+    assert (found.row1, found.row2) == np.unravel_index(scores.argmax(), scores.shape)
+    assert found.score == pytest.approx(scores.max(), abs=1e-6)
+    assert found.ties == 1
+
+
+def test_of_equal_pairs_the_first_is_given_and_all_are_counted(monkeypatch):
+    monkeypatch.setattr(race, "BLOCK", 4)
+    rows = unit_vectors(20)
+    rows[[3, 9, 15]] = rows[9]
+    found = race.closest_pair(rows)
+    assert (found.row1, found.row2, found.ties) == (3, 9, 3)
+
+
+def test_a_pair_needs_two_rows():
+    with pytest.raises(ValueError, match="two rows"):
+        race.closest_pair(unit_vectors(1))
