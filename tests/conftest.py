@@ -137,6 +137,7 @@ def cross_folder(shallow_folder: Path, cpu: "Hardware", tmp_path_factory: pytest
             torch.nn.init.normal_(cross.model.classifier.weight)
             torch.nn.init.constant_(cross.model.classifier.bias, 3.0)
             cross.save(folder := tmp_path_factory.mktemp("cross"))
+            (folder / "README.md").unlink()
             bases[labels] = folder
         shutil.copytree(bases[labels], target, copy_function=os.link)
         content = json.loads((target / "config.json").read_text())

@@ -1,7 +1,7 @@
 """The cross-encoder: reads both sentences of a pair together and scores them; n sentences take n(n-1)/2 passes."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from sbert_app.models.encoder import WINDOW
 from sbert_app.models.engine.engine import OnEngine
 from sbert_app.models.engine.forward import Features, Fetch, pad_rows, use_fastest_attention
 from sbert_app.models.engine.hardware import Hardware
+from sbert_app.models.files.card import write_card
 from sbert_app.models.files.layout import quoted, read_json
 from sbert_app.models.files.trained_for import SHARE, UNKNOWN, Bounds, label_names, purpose, read_card, trained_for
 from sbert_app.models.loading import CLASSIFIER_CLASS, LOADING, cast, fingerprint, load_transformer, load_without_weights
@@ -36,6 +37,7 @@ class CrossEncoder(OnEngine):
     def __init__(self, name: str, model: Any, tokenizer: Any, hardware: Hardware, trained_for: str = UNKNOWN) -> None:
         super().__init__(name, model, tokenizer, self.logits, hardware, limit=None)
         self.trained_for = trained_for
+        self.folder: Path | None = None  # where it was loaded from
         self.labels = int(model.config.num_labels)
         self.label_names: Sequence[str] = label_names(model.config.to_dict())
         activation = _activation_name(model.config, name)
@@ -51,7 +53,7 @@ class CrossEncoder(OnEngine):
         if activation := _saved_activation(folder, name):
             model.config.sentence_transformers = {"activation_fn": activation}
         cross = cls(name, model, tokenizer, hardware, purpose(folder, name, cls.kind))
-        cross.reader = lambda: read()[0]
+        cross.folder, cross.reader = folder, lambda: read()[0]
         return cross
 
     @classmethod
@@ -72,7 +74,7 @@ class CrossEncoder(OnEngine):
             cross = cls(name, model, tokenizer, replace(hardware, dtype=torch.float32), of_adapter).cast(hardware)
         else:
             cross = cls(name, *load_without_weights(base, name, num_labels=labels), hardware, of_adapter)
-        cross.reader = lambda: cls.from_adapter(base, adapter, hardware, name).model
+        cross.folder, cross.reader = adapter, lambda: cls.from_adapter(base, adapter, hardware, name).model
         return cross
 
     @cached_property
@@ -91,6 +93,12 @@ class CrossEncoder(OnEngine):
             cast(self.model, hardware.dtype)
             use_fastest_attention(self.model, hardware)
         return CrossEncoder(self.name, self.model, self.tokenizer, hardware, self.trained_for)
+
+    def save(self, folder: Path, title: str = "", facts: Mapping[str, str] | None = None) -> None:
+        """Write a folder that sentence-transformers' CrossEncoder loads, with a model card of `facts`. Needs fp32 weights."""
+        super().save(folder)
+        base = {"base model": self.name, "tokens": f"{self.max_length}"}
+        write_card(folder, title or folder.name, base | dict(facts or {}), cross_of=self.name)
 
     def score(self, pairs: Sequence[Pair]) -> Vectors:
         """Score pairs in their order. n pairs -> (n,), or (n, k) for k > 1 labels, float32, higher is closer."""

@@ -17,7 +17,8 @@ from sbert_app.models.dense import IDENTITY, Dense, read_dense, write_dense
 from sbert_app.models.engine.engine import OnEngine
 from sbert_app.models.engine.forward import POOL, Features, Fetch, forward_batches
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.models.files.layout import WORDS, Layout, read_layout, write_card, write_layout
+from sbert_app.models.files.card import write_card
+from sbert_app.models.files.layout import WORDS, Layout, read_layout, write_layout
 from sbert_app.models.loading import fingerprint, load_transformer, load_without_weights
 from sbert_app.vectors import COSINE, Rows, Similarity, Vectors, distinct, in_order
 

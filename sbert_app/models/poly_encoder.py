@@ -14,8 +14,9 @@ from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.forward import POOL, Features
 from sbert_app.models.engine.hardware import Hardware
+from sbert_app.models.files.card import POLY_USAGE
 from sbert_app.models.files.finding import NEW_POLY
-from sbert_app.models.files.layout import CODES, POLY, POLY_USAGE, check_files, damaged, first_line
+from sbert_app.models.files.layout import CODES, POLY, check_files, damaged, first_line
 from sbert_app.models.files.trained_for import COSINE, UNKNOWN, Bounds, purpose
 from sbert_app.models.loading import fingerprint
 from sbert_app.vectors import Array, Rows, Vectors, distinct, in_order

@@ -114,10 +114,10 @@ class Registry:
         """Whether a model is in memory now, or was before others took its place."""
         return (kind, name) in self._once_loaded
 
-    def trainable(self, name: str = DEFAULT_ENCODER) -> Encoder:
-        """A separate fp32 copy of an encoder or poly-encoder, for training: the shared one is never changed."""
+    def trainable(self, name: str = DEFAULT_ENCODER) -> Any:
+        """A separate fp32 copy of a model of any kind, for training: the shared one is never changed."""
         name = plain_name(name) or DEFAULT_ENCODER
-        of = PolyEncoder if self.kind(name) == POLY else Encoder
+        of: Any = {POLY: PolyEncoder, CrossEncoder.kind: CrossEncoder}.get(self.kind(name), Encoder)
         return self._read(of, name, LOADERS.get(name, of.from_folder), replace(self.hardware, dtype=torch.float32))
 
     def _get(self, of: type[Model], name: str) -> Model:

@@ -10,17 +10,18 @@ import numpy as np
 import torch
 
 from sbert_app.evaluation.verdict import judge
-from sbert_app.labelled.example_set import remember, trained_on
+from sbert_app.labelled.example_set import Examples, remember, trained_on
 from sbert_app.labelled.splits import Split
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.runs import records
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Event, Kept, LearningCurve, Loss, Parts, RunResult
-from sbert_app.runs.result import card_facts, harm, head_accuracy, look
+from sbert_app.runs.result import against, card_facts, harm, head_accuracy, look, predictions
 from sbert_app.runs.run import Run
 from sbert_app.runs.sealed_files import BEST, CHECKPOINT
 from sbert_app.runs.trials import Loader, Trials, Work
 from sbert_app.storage import DamagedError, atomic_folder, discard
+from sbert_app.training.crossing import PairTrainee
 from sbert_app.training.objectives import Classification, save_head
 from sbert_app.training.siamese import Siamese, finish
 from sbert_app.training.trainee import BatchLoss, Evaluation, Pause
@@ -67,12 +68,13 @@ class Execution:
             return
         split = self._run.split()
         held_out = split.held_out
-        encoder = self._load(self._plan.base)
+        model = self._load(self._plan.base)
         yield None
-        before = yield from look(encoder, held_out, self._hardware)
+        before = yield from look(model, held_out, self._hardware)
+        cosines = yield from self._cosines(held_out)
         tried = yield from self._trials.objectives(self._run, split)
         self._plan = replace(self._plan, objective=max(tried, key=lambda name: tried[name], default=self._plan.objective))
-        siamese, trainer = self._trials.prepare(encoder, self._plan, split.train, split.dev)
+        trainee, trainer = self._trials.prepare(model, self._plan, split.train, split.dev)
         best_step = yield from self._train(trainer)
         if best_step is None:
             self._run.drop_checkpoints()
@@ -82,8 +84,8 @@ class Execution:
         if stopped:
             yield self._run.add_event(Kept(best_step, trainer.best))
         del trainer  # and AdamW's moments, twice the weights: the learning curve trains another copy
-        finish(siamese)
-        after = yield from look(encoder, held_out, self._hardware)
+        finish(trainee)
+        after = yield from look(model, held_out, self._hardware)
         result = RunResult(
             verdict=judge(held_out.kind, before.predicted, after.predicted, held_out.gold),
             before=before.predicted.tolist(),
@@ -95,15 +97,16 @@ class Execution:
             best_step=best_step,
             steps=steps,
             curve=None if stopped else (yield from self._learning_curve(split, after.predicted)),
-            head=head_accuracy(siamese.objective, after.columns, held_out),
+            head=head_accuracy(trainee.objective, after.columns, held_out),
             harm=harm(before, after),
+            against=against(self._plan.encoder, held_out, cosines, after),
             seconds=self._clock.seconds,
             pairs_per_second=self._rate,
             device=str(self._hardware),
             stopped=stopped,
             tried=tried,
         )
-        self._save_model(siamese, split, result)
+        self._save_model(trainee, split, result)
         self._run.save_result(result)
         self._conclude(result)
 
@@ -186,11 +189,17 @@ class Execution:
         yield self._run.add_event(CurveBegun())
         return (yield from self._trials.learning_curve(self._plan, split, after))
 
-    def _save_model(self, siamese: Siamese, split: Split, result: RunResult) -> None:
+    def _cosines(self, held_out: Examples) -> Work[Array | None]:
+        """Those of the encoder that a cross-encoder is compared with, None for a trained encoder."""
+        if not self._plan.encoder:
+            return None
+        return (yield from predictions(self._load(self._plan.encoder), held_out, self._hardware))[1]
+
+    def _save_model(self, trainee: Siamese | PairTrainee, split: Split, result: RunResult) -> None:
         if self._run.model.exists():  # left by a killed process, or damaged: its weights may be others
             discard(self._run.model)
         with atomic_folder(self._run.model) as folder:
-            siamese.encoder.save(folder, self._run.facts["name"], card_facts(self._plan, split, result))
-            if isinstance(siamese.objective, Classification):
-                save_head(folder, siamese.objective, split.train.labels)
-            remember(folder, split.train, trained_on(siamese.encoder.folder))
+            trainee.encoder.save(folder, self._run.facts["name"], card_facts(self._plan, split, result))
+            if isinstance(trainee.objective, Classification):
+                save_head(folder, trainee.objective, split.train.labels)
+            remember(folder, split.train, trained_on(trainee.encoder.folder))

@@ -17,14 +17,16 @@ from sbert_app.training.options import (
     INFERSENT_CONCATENATION,
     OBJECTIVES,
     OF_SIMILARITY,
+    PAIR_KINDS,
+    PAIR_OBJECTIVE,
     ObjectiveOptions,
     TrainingOptions,
     check_of_similarity,
 )
 
 if TYPE_CHECKING:
-    from sbert_app.models.encoder import Encoder
     from sbert_app.models.engine.hardware import Hardware
+    from sbert_app.training.crossing import Trained
 
 QUICK, THOROUGH, BEST, PAPER = "quick", "thorough", "best for my data", "as in the paper"
 PAPER_OBJECTIVES = {"scored": "regression", "labelled": "classification", "triplets": "triplet", "positives": "ranking"}
@@ -49,7 +51,8 @@ TRAIN_SAMPLE, DEV_SAMPLE = 1_024, 64
 class Plan:
     """Settings of one run, saved with it to resume it and to fill in its model card.
 
-    tries: objectives of which the best on dev after a short training is taken instead of `objective`.
+    tries: objectives of which the best on dev after a short training is taken instead of `objective`. encoder: where the base is a
+    cross-encoder, whose cosines it is compared with; else "".
     """
 
     base: str
@@ -58,6 +61,7 @@ class Plan:
     adjust: ObjectiveOptions = field(default_factory=ObjectiveOptions)
     learning_curve: bool = True
     tries: tuple[str, ...] = ()
+    encoder: str = ""
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:
@@ -66,7 +70,11 @@ class Plan:
     def check(self, kind: str) -> None:
         """Raise UserError if the objective cannot learn from this kind of examples."""
         objective = OBJECTIVES[self.objective]
-        if kind not in objective.kinds:
+        if bool(self.encoder) != (self.objective == PAIR_OBJECTIVE):
+            raise UserError(f"The objective '{PAIR_OBJECTIVE}' is for a cross-encoder, and its only one. Leave the objective out.")
+        if self.encoder and kind not in PAIR_KINDS:
+            raise UserError(f"A cross-encoder learns from pairs with a score or a label, not from {KINDS[kind].lower()}.")
+        if not self.encoder and kind not in objective.kinds:
             fitting = ", ".join(o.name for o in OBJECTIVES.values() if kind in o.kinds)
             raise UserError(f"The objective '{self.objective}' cannot learn from {KINDS[kind].lower()}. Use {fitting}.")
         if self.base == NEW_POLY:
@@ -84,7 +92,7 @@ class Plan:
         return replace(self, objective=objective, options=options), min(examples, read)
 
 
-def preset(name: str, kind: str, examples: int, base: str) -> Plan:
+def preset(name: str, kind: str, examples: int, base: str, encoder: str = "") -> Plan:
     """The plan of a preset, for this number and kind of training examples. An untrained base learns in larger steps."""
     if name not in PRESETS:
         raise UserError(f"Unknown preset {name!r}. Must be one of {', '.join(PRESETS)}.")
@@ -97,7 +105,9 @@ def preset(name: str, kind: str, examples: int, base: str) -> Plan:
         epochs = max(least, min(most, -(-updates * batch // max(1, examples))))
         options = TrainingOptions(epochs, batch_size=batch, learning_rate=5e-5, average=AVERAGE if name == BEST else 0.0)
     tries = TRIED[kind] if name == BEST else ()
-    plan = Plan(base, objective, options, learning_curve=name == PAPER or examples <= CURVE_MOST, tries=tries)
+    plan = Plan(base, objective, options, learning_curve=name == PAPER or examples <= CURVE_MOST, tries=tries, encoder=encoder)
+    if encoder:
+        return replace(plan, objective=PAIR_OBJECTIVE, tries=())
     if base == NEW_POLY:
         fitting = tuple(each for each in tries if each in OF_SIMILARITY)
         return replace(plan, objective=POLY_OBJECTIVES.get(objective, objective), tries=fitting)
@@ -123,17 +133,17 @@ class TrainingEstimate:
         return self.training + self.evaluations + self.learning_curve
 
 
-def estimate(split: Split, plan: Plan, load: "Callable[[str], Encoder]", hardware: "Hardware") -> Iterator[TrainingEstimate | None]:
+def estimate(split: Split, plan: Plan, load: "Callable[[str], Trained]", hardware: "Hardware") -> Iterator[TrainingEstimate | None]:
     """Yield None after each batch, then the estimate. The trained copy is discarded."""
-    from sbert_app.training.siamese import build_siamese
+    from sbert_app.training.crossing import build_trainee
     from sbert_app.training.trainee import BatchLoss
     from sbert_app.training.trainer import Trainer
 
     generator = np.random.default_rng(0)
     sizes = (split.train, TRAIN_SAMPLE), (split.dev, DEV_SAMPLE)
     train, dev = (part.take(generator.permutation(len(part))[:most]) for part, most in sizes)
-    siamese = build_siamese(load(plan.base), plan.objective, plan.adjust, train, dev)
-    trainer = Trainer(siamese, plan.options, hardware)
+    trainee = build_trainee(load(plan.base), plan.objective, plan.adjust, train, dev)
+    trainer = Trainer(trainee, plan.options, hardware)
     yield None
     start, seconds, examples, batches = time.perf_counter(), 0.0, 0, 0
     for event in islice((e for e in trainer.run() if isinstance(e, BatchLoss)), WARM_UP_BATCHES + TIMED_BATCHES):
@@ -143,7 +153,7 @@ def estimate(split: Split, plan: Plan, load: "Callable[[str], Encoder]", hardwar
         yield None
         start = time.perf_counter()
     start = time.perf_counter()
-    for score in siamese.evaluate():
+    for score in trainee.evaluate():
         if score is None:
             yield None
     dev_seconds = (time.perf_counter() - start) / max(1, len(dev))

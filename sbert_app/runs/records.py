@@ -109,10 +109,19 @@ class HeadAccuracy:
 
 @dataclass(frozen=True)
 class Harm:
-    """What training changed beside its purpose. general: on everyday pairs; moved: the share of near neighbours that are others."""
+    """What training changed beside its purpose. general: on everyday pairs; moved: the share of near neighbours that are others,
+    None for a cross-encoder."""
 
     general: Verdict
-    moved: float
+    moved: float | None
+
+
+@dataclass(frozen=True)
+class Against:
+    """An encoder whose cosines a trained cross-encoder was compared with; in the verdict, they are what was before."""
+
+    encoder: str
+    verdict: Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,6 +143,7 @@ class RunResult:
     curve: LearningCurve | None = None
     head: HeadAccuracy | None = None
     harm: Harm | None = None
+    against: Against | None = None
     seconds: float = 0.0
     pairs_per_second: float = 0.0
     device: str = ""

@@ -13,7 +13,7 @@ from sbert_app.labelled.example_set import Examples, shared_warning
 from sbert_app.labelled.examples import general_pairs
 from sbert_app.labelled.splits import Split
 from sbert_app.runs.plan import Plan
-from sbert_app.runs.records import Harm, HeadAccuracy, RunResult
+from sbert_app.runs.records import Against, Harm, HeadAccuracy, RunResult
 from sbert_app.training.options import OBJECTIVES
 from sbert_app.vectors import Array, Vectors, unit_rows
 from sbert_app.wording import change_100, plural, times_100
@@ -21,8 +21,8 @@ from sbert_app.wording import change_100, plural, times_100
 if TYPE_CHECKING:
     from torch import nn
 
-    from sbert_app.models.encoder import Encoder
     from sbert_app.models.engine.hardware import Hardware
+    from sbert_app.training.crossing import Trained
 
 MOST_MOVED = 1_000  # held-out sentences whose neighbours are compared
 PERFECT = 0.9995  # is shown as 100.0
@@ -30,9 +30,9 @@ PERFECT = 0.9995  # is shown as 100.0
 
 @dataclass(frozen=True)
 class Look:
-    """What a model makes of the held-out examples: embeddings of each column, (n, dim), and scores, (n,).
+    """What a model makes of the held-out examples: embeddings of each column, (n, dim), if it has any, and scores, (n,).
 
-    general: the cosines of `general_pairs`.
+    general: the scores of `general_pairs`.
     """
 
     columns: Sequence[Vectors]
@@ -40,18 +40,31 @@ class Look:
     general: Array
 
 
-def look(encoder: "Encoder", held_out: Examples, hardware: "Hardware") -> Generator[None, None, Look]:
-    """Embed the held-out and the general examples. Yields between batches, as `embed`."""
+def look(model: "Trained", held_out: Examples, hardware: "Hardware") -> Generator[None, None, Look]:
+    """Compute the held-out and the general examples. Yields between batches."""
+    columns, predicted = yield from predictions(model, held_out, hardware)
+    _, general = yield from predictions(model, general_pairs(), hardware)
+    return Look(columns, predicted, general)
+
+
+def predictions(
+    model: "Trained", examples: Examples, hardware: "Hardware"
+) -> Generator[None, None, tuple[Sequence[Vectors], Array]]:
+    """The embeddings of each column, none of a cross-encoder, and the scores, (n,). Yields between batches."""
+    from sbert_app.models.cross_encoder import CrossEncoder
+    from sbert_app.training.crossing import score
     from sbert_app.training.siamese import embed
 
-    columns = yield from embed(encoder, held_out, hardware)
-    general = yield from embed(encoder, general_pairs(), hardware)
-    return Look(columns, predict(held_out.kind, columns, encoder.similarity), predict("scored", general, encoder.similarity))
+    if isinstance(model, CrossEncoder):
+        return (), (yield from score(model, examples, hardware))
+    columns = yield from embed(model, examples, hardware)
+    return columns, predict(examples.kind, columns, model.similarity)
 
 
 def harm(before: Look, after: Look) -> Harm:
     """What training changed beside its purpose."""
-    moved = neighbours_moved(*(unit_rows(look.columns[0][:MOST_MOVED]) for look in (before, after)))
+    sides = [unit_rows(look.columns[0][:MOST_MOVED]) for look in (before, after) if look.columns]
+    moved = neighbours_moved(*sides) if sides else None
     return Harm(judge("scored", before.general, after.general, general_pairs().gold), moved)
 
 
@@ -64,10 +77,31 @@ def harm_in_words(result: RunResult) -> list[str]:
     before, after = (times_100(side.value) for side in (change.before, change.after))
     low, high = (change_100(end) for end in (change.difference.low, change.difference.high))
     values = f"{before} → {after} (change {change_100(change.difference.value)}, 95 % interval {low} to {high})"
-    return [
+    lines = [
         f"On {count} everyday pairs that are none of yours, Spearman ×100 is {values}: {word}.",
-        f"Of the ten nearest neighbours of a held-out sentence, {100 * result.harm.moved:.0f} % are others than before.",
     ]
+    if (moved := result.harm.moved) is None:  # a cross-encoder has no embeddings
+        return lines
+    return [*lines, f"Of the ten nearest neighbours of a held-out sentence, {100 * moved:.0f} % are others than before."]
+
+
+def against(encoder: str, held_out: Examples, cosines: Array | None, after: Look) -> Against | None:
+    """Compare a trained cross-encoder with the cosines of an encoder, where there are any."""
+    return None if cosines is None else Against(encoder, judge(held_out.kind, cosines, after.predicted, held_out.gold))
+
+
+def against_in_words(result: RunResult) -> str:
+    """How a trained cross-encoder compares with the cosines of an encoder, "" for a trained encoder."""
+    if (against := result.against) is None:
+        return ""
+    change = against.verdict.changes[0]
+    words = {WORSE: "the cosine is better, and faster", BETTER: "the cross-encoder is better"}
+    low, high = (change_100(end) for end in (change.difference.low, change.difference.high))
+    return (
+        f"The cosine of {against.encoder} has {times_100(change.before.value)} on these pairs, the trained cross-encoder "
+        f"{times_100(change.after.value)} (difference {change_100(change.difference.value)}, 95 % interval {low} to {high}): "
+        f"{words.get(against.verdict.word, 'no clear difference')}."
+    )
 
 
 def tried_in_words(result: RunResult) -> str:
@@ -120,6 +154,7 @@ def card_facts(plan: Plan, split: Split, result: RunResult) -> dict[str, str]:
         "verdict": result.verdict.word,
         "beside its purpose": " ".join(harm_in_words(result)),
         "objectives tried": tried_in_words(result),
+        "beside an encoder": against_in_words(result),
     }
 
 
@@ -145,4 +180,5 @@ def summary(result: RunResult) -> dict[str, Any]:
         "dev_before": result.dev_before,
         "examples_needed": needed_for(result.verdict),
         **{name: facts[name] for name in ("seconds", "pairs_per_second", "device", "best_step", "curve", "head", "harm", "tried")},
+        "against": facts["against"],
     }

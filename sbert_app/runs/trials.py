@@ -7,39 +7,40 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from sbert_app.evaluation.verdict import judge, predict
+from sbert_app.evaluation.verdict import judge
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.splits import Split
-from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import Event, LearningCurve, Tried
+from sbert_app.runs.result import predictions
 from sbert_app.runs.run import Run
-from sbert_app.training.siamese import Siamese, build_siamese, embed, finish
+from sbert_app.training.crossing import PairTrainee, Trained, build_trainee
+from sbert_app.training.siamese import Siamese, finish
 from sbert_app.training.trainee import Evaluation
 from sbert_app.training.trainer import Trainer
 from sbert_app.vectors import Array
 
 CURVE_SEED, TRIAL_SEED = 7, 8
 
-Loader = Callable[[str], Encoder]
+Loader = Callable[[str], Trained]
 Made = TypeVar("Made")
 Work = Generator[Event | None, None, Made]  # yields what was recorded, or None, when other jobs may use the device
 
 
 @dataclass(frozen=True)
 class Trials:
-    """load: an encoder of its own by the name of a base; stopping: whether the run was asked to stop."""
+    """load: a model of its own by the name of a base; stopping: whether the run was asked to stop."""
 
     load: Loader
     hardware: Hardware
     stopping: Callable[[], bool]
 
-    def prepare(self, encoder: Encoder, plan: Plan, train: Examples, dev: Examples) -> tuple[Siamese, Trainer]:
-        """A trainer of this encoder."""
+    def prepare(self, model: Trained, plan: Plan, train: Examples, dev: Examples) -> tuple[Siamese | PairTrainee, Trainer]:
+        """A trainer of this model."""
         torch.manual_seed(plan.options.seed)  # for the head's initial weights
-        siamese = build_siamese(encoder, plan.objective, plan.adjust, train, dev)
-        return siamese, Trainer(siamese, plan.options, self.hardware)
+        trainee = build_trainee(model, plan.objective, plan.adjust, train, dev)
+        return trainee, Trainer(trainee, plan.options, self.hardware)
 
     def objectives(self, run: Run, split: Split) -> Work[dict[str, float]]:
         """Train for a short time with each objective that the run's plan tries, and record their dev scores, which are returned."""
@@ -64,13 +65,12 @@ class Trials:
         trained = yield from self._train(plan, split.train.take(half), split.dev)
         if trained is None:
             return None
-        columns = yield from embed(trained[0], held_out, self.hardware)
-        predicted = predict(held_out.kind, columns, trained[0].similarity)
+        _, predicted = yield from predictions(trained[0], held_out, self.hardware)
         return LearningCurve(count // 2, count, judge(held_out.kind, predicted, after, held_out.gold).changes[0])
 
-    def _train(self, plan: Plan, train: Examples, dev: Examples) -> Work[tuple[Encoder, float] | None]:
+    def _train(self, plan: Plan, train: Examples, dev: Examples) -> Work[tuple[Trained, float] | None]:
         """Train a copy of the base. Returns it with its best weights, and its dev score; None if stopped or no example fits."""
-        siamese, trainer = self.prepare(self.load(plan.base), plan, train, dev)
+        trainee, trainer = self.prepare(self.load(plan.base), plan, train, dev)
         best = trainer.weights()
         for event in trainer.run():
             if isinstance(event, Evaluation) and event.best:
@@ -79,5 +79,5 @@ class Trials:
             if self.stopping():
                 return None
         trainer.load_weights(best)
-        finish(siamese)
-        return (siamese.encoder, trainer.best) if trainer.steps else None
+        finish(trainee)
+        return (trainee.encoder, trainer.best) if trainer.steps else None

@@ -128,9 +128,14 @@ OBJECTIVES = {
             "guided", "Guided ranking (GIST)", False, ("positives", "triplets", "labelled"),
             "Multiple negatives ranking, but what the model found nearer than the right answer before training is no wrong answer.",
         ),
+        Objective(
+            "pair", "Binary cross-entropy of the pair", False, (),
+            "How a cross-encoder is trained: its score learns to equal the pair's score, or 1 (the same) or 0.",
+        ),
     )
 }  # fmt: skip
 
+PAIR_OBJECTIVE, PAIR_KINDS = "pair", ("scored", "labelled")  # of a cross-encoder, and what it learns from
 OF_SIMILARITY = ("regression", "cosent", "ranking")  # objectives that compare two sentences by their similarity alone
 
 

@@ -17,6 +17,7 @@ from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.training.objectives import COSINE, Classification, Guided, MultipleNegativesRanking, build_objective
 from sbert_app.training.options import ObjectiveOptions, check_of_similarity
+from sbert_app.training.trainee import Trainee
 from sbert_app.vectors import Rows, Vectors
 
 POOL = 32  # batches whose rows are sorted by length together: enough to save padding, few enough to keep the order random
@@ -176,23 +177,25 @@ def without_repeats(batches: Sequence[Rows], keys: Sequence[Sequence[Hashable]])
 def embed(encoder: Encoder, examples: Examples, hardware: Hardware) -> Generator[None, None, list[Vectors]]:
     """Embed each sentence column, (n, dim). Yields between batches, so that other jobs may use the device."""
     columns = []
-    mixed = hardware.dtype == torch.bfloat16
     for sentences in examples.sentences:
-        vectors = np.empty((len(sentences), encoder.dim), dtype=np.float32)
-        batches = encoder.stream(sentences)
-        while True:
-            with torch.autocast(hardware.device.type, torch.bfloat16, enabled=mixed):
-                batch = next(batches, None)
-            if batch is None:
-                break
-            vectors[batch[0]] = batch[1]
-            yield
-        columns.append(vectors)
+        columns.append((yield from gather(encoder.stream(sentences), len(sentences), encoder.dim, hardware)))
     return columns
 
 
-def finish(siamese: Siamese) -> None:
+def gather(batches: Iterator[tuple[Rows, Vectors]], count: int, dim: int, hardware: Hardware) -> Generator[None, None, Vectors]:
+    """What the batches hold, (count, dim), computed in the precision of `hardware`. Yields between them."""
+    vectors = np.empty((count, dim), dtype=np.float32)
+    while True:
+        with torch.autocast(hardware.device.type, torch.bfloat16, enabled=hardware.dtype == torch.bfloat16):
+            batch = next(batches, None)
+        if batch is None:
+            return vectors
+        vectors[batch[0]] = batch[1]
+        yield
+
+
+def finish(trainee: Trainee) -> None:
     """Restore the full vocabulary, switch dropout off and drop the gradients."""
-    siamese.vocabulary.restore()
-    siamese.module.zero_grad(set_to_none=True)
-    siamese.module.eval()
+    trainee.vocabulary.restore()
+    trainee.module.zero_grad(set_to_none=True)
+    trainee.module.eval()

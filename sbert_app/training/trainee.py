@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,11 +39,15 @@ Event = Pause | BatchLoss | Evaluation
 
 
 class Trainee(Protocol):
-    """Weights, training examples and a dev score. Implemented by `Siamese`."""
+    """Weights, training examples and a dev score. Implemented by `Siamese` and `PairTrainee`."""
 
     @property
     def module(self) -> nn.Module:
         """Holds all trained weights."""
+
+    @property
+    def vocabulary(self) -> Any:
+        """The word vectors that are trained, to be restored at the end."""
 
     @property
     def lengths(self) -> NDArray[np.int64]:

@@ -345,6 +345,26 @@ def test_an_untrained_network_is_chosen_in_the_header_gets_its_own_settings_and_
     expect(page.locator("#verdict-word")).to_be_visible()
 
 
+def test_a_cross_encoder_is_chosen_trained_compared_with_the_cosine_and_saved_for_second_opinions(page, tmp_path):
+    open_tab(page)
+    upload(page, head("messages_triplets.csv", 60, tmp_path))
+    expect(page.locator("#estimate")).to_contain_text("Extrapolated")
+    expect(page.locator("#trained")).not_to_be_visible()  # it learns from pairs
+    change(page)
+    upload(page, head("requests_scored.csv", 100, tmp_path))
+    expect(page.locator("#labelled")).to_contain_text("scores 0 to 5")
+    page.locator("#trained input").click()
+    page.get_by_role("option", name=re.compile("cross-MiniLM-L6-stsb")).click()
+    expect(page.locator("#objective input")).to_have_value("Binary cross-entropy of the pair")
+    start(page, epochs=1)
+    expect(page.locator("#verdict")).to_contain_text("The cosine of all-MiniLM-L6-v2 has")
+    expect(page.locator("#keep-previous")).not_to_be_visible()
+    page.locator("#model-name input").fill("my-cross")
+    page.locator("#use-model").click()
+    expect(page.locator("#kept")).to_contain_text("Choose my-cross as the cross-encoder in Similarity, Duplicates")
+    expect(page.locator("#model input")).to_have_value("all-MiniLM-L6-v2")
+
+
 def test_a_model_trained_on_scored_pairs_is_better_saved_used_everywhere_and_taken_away(page, tmp_path):
     open_tab(page)
     page.locator("#example-requests_scored").click()

@@ -30,9 +30,9 @@ COMPONENTS = {
         "clusters": "map-count", "method": "map-method", "outliers": "map-outliers", "colour": "map-colour", "places": "",
     },
     "fine_tune": {
-        "objective": "objective", "preset": "preset", "model": "model", "epochs": "epochs", "batch_size": "batch-size",
-        "learning_rate": "rate", "seed": "seed", "learning_curve": "learning-curve", "owner": "", "split": "split-by",
-        "split_column": "split-column", "dev": "dev-file", "test": "test-file",
+        "objective": "objective", "preset": "preset", "model": "model", "cross_encoder": "trained", "epochs": "epochs",
+        "batch_size": "batch-size", "learning_rate": "rate", "seed": "seed", "learning_curve": "learning-curve", "owner": "",
+        "split": "split-by", "split_column": "split-column", "dev": "dev-file", "test": "test-file",
     },
     "timing": {
         "seconds": "race-seconds", "sentences": "race-n", "model": "model", "table_7": "table-7-measure",

@@ -63,6 +63,8 @@ CASES = {
     "fine_tune": [
         ({"objective": "magic"}, "Unknown objective 'magic'."),
         ({"preset": "best"}, "Unknown preset 'best'."),
+        ({"objective": "pair"}, "The objective 'pair' is for a cross-encoder, and its only one."),
+        ({"objective": "cosent", "cross_encoder": "cross-MiniLM-L6-stsb"}, "The objective 'pair' is for a cross-encoder, and its"),
         ({"epochs": 0}, "The epochs must be a whole number in 1..100, got 0."),
         ({"batch_size": 1}, "The batch size must be a whole number in 2..1,024, got 1."),
         ({"learning_rate": 2.0}, "The learning rate must be a number in 1e-08..1, got 2.0."),

@@ -16,7 +16,7 @@ from sbert_app.labelled.columns import guess_mapping
 from sbert_app.labelled.example_set import COLUMN, GIVEN, SENTENCES, SPLITS
 from sbert_app.runs.plan import PRESETS, QUICK, Plan, preset
 from sbert_app.runs.records import Baseline, DevScore, Loss, RunResult, RunState, Tried
-from sbert_app.runs.result import summary, tried_in_words, warnings
+from sbert_app.runs.result import against_in_words, summary, tried_in_words, warnings
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.storage import atomic_folder, writing_to
@@ -33,6 +33,10 @@ class FineTuneOptions:
     objective: str = option(f"One of {', '.join(OBJECTIVES)}. Empty: chosen by the columns.", choice("objective", OBJECTIVES), "")
     preset: str = option(f"One of {', '.join(PRESETS)}.", text("preset"), QUICK)
     model: str = model_option(flag="--base")
+    cross_encoder: str = option(
+        "Train this cross-encoder instead, on pairs with scores or labels, and compare it with the encoder's cosine. Empty: the "
+        "encoder is trained.", text("cross-encoder"), "",
+    )  # fmt: skip
     owner: str = option(
         "Hosted apps only: your own secret of at least 16 characters; it gives access to the run.", text("owner"), "", shell=False
     )
@@ -69,8 +73,8 @@ def fine_tune(call: Call, options: FineTuneOptions) -> Steps:
         before, after, difference, examples, split, shared_sentences (held-out sentences that training has too), dev_before (the dev
         score before training: at 1 it chooses nothing), examples_needed (held out, for a change that is not clear to be so in
         80 % of repetitions; null if it is clear), head (the softmax head's accuracy on held-out pairs, and that of always giving
-        the most frequent label; null without a head), tried (the dev score of each objective that was tried), seconds,
-        pairs_per_second.
+        the most frequent label; null without a head), tried (the dev score of each objective that was tried), against (for a
+        cross-encoder: encoder, and the verdict from its cosine to the trained cross-encoder; else null), seconds, pairs_per_second.
     """
     if options.out and options.out.exists():
         raise UserError(f"'{options.out}' already exists. Choose another --out.")
@@ -91,7 +95,8 @@ def plan_of(options: FineTuneOptions, data: TrainingData, adjust: Mapping[str, A
     adjust: settings of the objective, by their names in ObjectiveOptions, as a page sends them; None: the preset's.
     """
     examples = data.split.train
-    plan = preset(options.preset or QUICK, examples.kind, len(examples), options.model)
+    base, encoder = (options.cross_encoder, options.model) if options.cross_encoder else (options.model, "")
+    plan = preset(options.preset or QUICK, examples.kind, len(examples), base, encoder)
     numbers = {name: value for name in NUMBERS if (value := getattr(options, name)) is not None}
     if options.objective:
         plan = replace(plan, objective=options.objective, tries=())
@@ -113,13 +118,14 @@ def options_of(run: RunState) -> dict[str, Any] | None:
     numbers = {name: getattr(plan.options, name) for name in NUMBERS}
     options = {
         "objective": "" if plan.tries else plan.objective,
-        "model": plan.base,
+        "model": plan.encoder or plan.base,
+        "cross_encoder": plan.base if plan.encoder else "",
         "learning_curve": plan.learning_curve,
         **numbers,
     }
     options |= {"split_column": split.column} if split.wanted == COLUMN else {"split": split.wanted}
     for name in PRESETS:
-        like = preset(name, run.kind, run.result.parts.train, plan.base)
+        like = preset(name, run.kind, run.result.parts.train, plan.base, plan.encoder)
         settings = replace(like.options, **numbers)
         if replace(like, objective=plan.objective, options=settings, learning_curve=plan.learning_curve) == plan:
             return options | {"out": "model", "preset": name}
@@ -174,7 +180,8 @@ def _lines(result: RunResult, model: str) -> list[str]:
     if head := result.head:
         lines.append(f"labels: {100 * head.accuracy:.1f} % correct ({100 * head.majority:.1f} % by the most frequent label)")
     speed = f"{result.seconds:.1f} s, {result.pairs_per_second:.0f}/s -> {model}"
-    return [*lines, f"verdict: {result.verdict.word}", *filter(None, [tried_in_words(result)]), *warnings(result), speed]
+    about = filter(None, [tried_in_words(result), against_in_words(result)])
+    return [*lines, f"verdict: {result.verdict.word}", *about, *warnings(result), speed]
 
 
 FINE_TUNE = Job("fine_tune", Needs.LABELLED, FineTuneOptions, fine_tune, "train", streams=True)

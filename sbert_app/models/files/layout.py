@@ -1,4 +1,4 @@
-"""Read and write the settings files of a sentence-transformers model folder, in both dialects, and its card."""
+"""Read and write the settings files of a sentence-transformers model folder, in both dialects."""
 
 import json
 from dataclasses import dataclass, field
@@ -18,41 +18,6 @@ WORDS = "sbert-studio-words"  # the model_type of encoders over word vectors, wh
 MODULES = ("Transformer", "Pooling", "Dense", "Normalize")  # in the order in which they compute
 FLAG, FLAGS = "pooling_mode_", {"cls_token": "cls", "mean_tokens": "mean", "max_tokens": "max"}  # of the older dialect
 WITH_MODULES = ("1_Pooling", "sentence_bert_config.json", "config_sentence_transformers.json")  # all need modules.json
-SAVED_HERE = "Saved by SBERT Studio."
-CARD = """---
-{library}pipeline_tag: sentence-similarity
-tags: [{tag}sentence-similarity]
----
-
-# {title}
-
-{saved}
-
-| | |
-| --- | --- |
-{rows}
-
-{usage}
-"""
-USAGE = """```python
-from sentence_transformers import SentenceTransformer
-
-model = SentenceTransformer("path/to/this/folder")
-embeddings = model.encode(["a sentence", "another one"])
-```"""
-OWN_USAGE = """An encoder over word vectors: only SBERT Studio opens this folder, sentence-transformers has no module for it.
-
-```
-python -m sbert_app encode sentences.txt --model path/to/this/folder --out embeddings.npy
-```"""
-POLY_USAGE = """
-That reads the sentences apart and leaves out the codes. For the poly-encoder's scores of pairs, in SBERT Studio:
-
-```
-python -m sbert_app similarity "a sentence" "another one" --cross-encoder path/to/this/folder
-python -m sbert_app evaluate pairs.tsv --systems path/to/this/folder
-```
-"""
 
 
 @dataclass(frozen=True)
@@ -154,15 +119,6 @@ def write_layout(folder: Path, layout: Layout, dim: int, max_length: int) -> Non
         folder / "config_sentence_transformers.json",
         {"prompts": layout.prompts, "default_prompt_name": None, "similarity_fn_name": "cosine"},
     )
-
-
-def write_card(folder: Path, title: str, facts: dict[str, str], own: bool = False) -> None:
-    """Write the card, README.md, which the Hub shows. own: only this app opens the folder, so it must not name another library."""
-    rows = "\n".join(f"| {name} | {' '.join(value.split()).replace('|', '&#124;')} |" for name, value in facts.items())
-    library, tag = ("", "") if own else ("library_name: sentence-transformers\n", "sentence-transformers, ")
-    usage = OWN_USAGE if own else USAGE
-    card = CARD.format(library=library, tag=tag, title=title, saved=SAVED_HERE, rows=rows, usage=usage)
-    (folder / "README.md").write_text(card, encoding="utf-8")
 
 
 def read_json(path: Path, name: str = "") -> Any:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sbert_app.errors import UserError
-from sbert_app.models.files.layout import POLY, SAVED_HERE, read_config
+from sbert_app.models.files.card import SAVED_HERE
+from sbert_app.models.files.layout import POLY, read_config
 
 LIKENESS, ANSWERS, UNKNOWN = "likeness", "answers", ""
 SAID = {  # by a score

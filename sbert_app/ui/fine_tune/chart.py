@@ -49,7 +49,7 @@ def training_curve(run: RunState) -> Figure | None:
     return figure
 
 
-def distributions(held_out: Examples, before: Sequence[float], after: Sequence[float]) -> Figure:
+def distributions(held_out: Examples, before: Sequence[float], after: Sequence[float], axis: str = "cosine") -> Figure:
     """Histograms of the held-out examples' scores before and after, by label or target, on the same scales."""
     from plotly.subplots import make_subplots
 
@@ -70,7 +70,7 @@ def distributions(held_out: Examples, before: Sequence[float], after: Sequence[f
     figure.update_layout(legend={"orientation": "h", "y": -0.2, "x": 0, "yanchor": "top"})
     if is_margin:
         figure.add_vline(0, line={"color": INK, "dash": "dot", "width": 1})
-    figure.update_xaxes(title="cosine to the positive minus cosine to the negative" if is_margin else "cosine", row=2, col=1)
+    figure.update_xaxes(title="cosine to the positive minus cosine to the negative" if is_margin else axis, row=2, col=1)
     figure.update_xaxes(showgrid=False, zeroline=False)
     figure.update_yaxes(gridcolor=GRID, zeroline=False, rangemode="tozero", matches="y")
     figure.update_yaxes(title="examples before", row=1, col=1)

@@ -22,6 +22,7 @@ TICK_SECONDS = 1.0
 ZIPS_KEPT = 4
 NAME_LENGTH = 40  # of a model's name on a button
 CORPUS_STAYS = "An open corpus keeps the model it was indexed with until you index it again."
+SECOND_OPINION = "Choose {} as the cross-encoder in Similarity, Duplicates, Timing or Evaluation."
 ONE_DAY = "Download the model to keep it: a hosted app deletes runs after a day."
 
 
@@ -137,14 +138,15 @@ class RunPanel:
         if result is None:
             return updates
         held_out, better = running.find(self._bench, run.info.id, owner).split().held_out, result.verdict.word == BETTER
-        title = f"{'Use this model' if self._bench.settings.hosted else 'Save and use'}{'' if better else ' anyway'}"
+        cross, hosted = bool(run.plan.encoder), self._bench.settings.hosted
+        title = f"{'Use this model' if hosted else 'Save' if cross else 'Save and use'}{'' if better else ' anyway'}"
         return updates | {
             self.answer: verdict_view.verdict(run),
-            self.spread: chart.distributions(held_out, result.before, result.after),
+            self.spread: chart.distributions(held_out, result.before, result.after, "score" if cross else "cosine"),
             self.spread_links: verdict_view.spread_links(run),
             self.movers: verdict_view.movers(held_out, result.before, result.after),
             # Recommended is what the verdict says: the model, or the one before it.
-            self.keep: gr.Button(f"Keep {html.short(run.plan.base, NAME_LENGTH)}", visible=not better),
+            self.keep: gr.Button(f"Keep {html.short(run.plan.base, NAME_LENGTH)}", visible=not (better or cross)),
             self.use: gr.Button(title, variant="primary" if better else "secondary"),
             self.name: running.free_name(self._bench, run.info.name),
         }
@@ -160,6 +162,9 @@ class RunPanel:
         else:
             chosen = running.save_model(self._bench, run_id, name, owner)
             text = f"Saved as {chosen} and chosen in the header. {CORPUS_STAYS}"
+        if running.state(self._bench, run_id, owner).plan.encoder:
+            kept = f" {ONE_DAY}" if self._bench.settings.hosted else ""
+            return {self.model_message: view.model_message(SECOND_OPINION.format(chosen) + kept)}
         return {**self._picker.use(chosen), self.model_message: view.model_message(text)}
 
     def _on_keep(self, run_id: str, owner: str) -> Updates:

@@ -12,10 +12,10 @@ from sbert_app.labelled.columns import KINDS, chosen_mapping
 from sbert_app.labelled.example_set import PAIRS, SENTENCES
 from sbert_app.runs.plan import PRESETS, QUICK, Plan
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.training.options import CONCATENATIONS, DISTANCES, OBJECTIVES, RANGES, TrainingOptions
+from sbert_app.training.options import CONCATENATIONS, DISTANCES, OBJECTIVES, PAIR_KINDS, PAIR_OBJECTIVE, RANGES, TrainingOptions
 from sbert_app.ui.fine_tune import view
 from sbert_app.ui.fine_tune.label_panel import LabelPanel
-from sbert_app.ui.header import ModelPicker
+from sbert_app.ui.header import SCORERS_AT_FIRST, ModelPicker
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import Values
 
@@ -28,6 +28,11 @@ FILE_LABEL = "Labelled pairs or triplets: csv, tsv, jsonl, json, parquet, xlsx"
 SPLIT_CHOICES = [("By sentences: no sentence is in two parts", SENTENCES), ("By pairs only: a sentence may be in two parts", PAIRS)]
 NO_COLUMN = ("No column", "")
 OWN_FILES = "A file of its own replaces the part that is cut from the data. It needs the same columns and at least 20 rows."
+ENCODER = ("The encoder: the model in the bar on top", "")
+WHEN_IT_PAYS = (
+    "A cross-encoder reads both sentences together: it pays as a second opinion on pairs near a threshold, where it beats "
+    "the cosine, and is too slow to search with."
+)
 LEARNING_CURVE = "Learning curve: also train on half of the examples, to see whether more labels would help"
 
 
@@ -127,6 +132,10 @@ class PlanPanel:
 
     def __init__(self) -> None:
         self.base = gr.State("")  # the model that the settings were made for
+        self.cross = gr.Dropdown(
+            [ENCODER, *SCORERS_AT_FIRST], value="", label="What is trained", info=WHEN_IT_PAYS, allow_custom_value=True,
+            elem_id="trained",
+        )  # fmt: skip
         self.preset = gr.Radio(list(PRESETS), value=QUICK, label="Preset", elem_id="preset")
         self.objective = choice("Objective", "objective")
         self.advice = gr.HTML(elem_id="advice", js_on_load=None)
@@ -150,11 +159,14 @@ class PlanPanel:
             curve = gr.Checkbox(label=LEARNING_CURVE, elem_id="learning-curve")
         self.tuned: list[Any] = [self.objective, *self._numbers.values(), *self.adjusted.values(), curve]
         self.options = {"preset": self.preset, "objective": self.objective, **self._numbers, "learning_curve": curve}
+        self.options["cross_encoder"] = self.cross
 
-    def show(self, plan: Plan, kind: str) -> Values:
-        """Show a plan, with only the settings that apply to this kind of examples."""
-        choices = [(f"{o.title}{' (paper)' if o.paper else ''}", o.name) for o in OBJECTIVES.values() if kind in o.kinds]
+    def show(self, plan: Plan, kind: str, scorers: list[tuple[str, str]]) -> Values:
+        """Show a plan, with only the settings that apply to this kind of examples. scorers: the cross-encoders to choose from."""
+        fitting = [OBJECTIVES[PAIR_OBJECTIVE]] if plan.encoder else [o for o in OBJECTIVES.values() if kind in o.kinds]
+        choices = [(f"{o.title}{' (paper)' if o.paper else ''}", o.name) for o in fitting]
         chosen = "" if plan.tries else plan.objective
+        trained = plan.base if plan.encoder else ""
         if plan.tries:
             choices.insert(0, (view.best_of(plan), chosen))
         updates = self.explain(chosen)
@@ -162,6 +174,7 @@ class PlanPanel:
             updates[box]["value"] = getattr(plan.adjust, name)
         return {
             **updates,
+            self.cross: gr.Dropdown(choices=[ENCODER, *scorers], value=trained, visible=kind in PAIR_KINDS),
             self.objective: gr.Dropdown(choices=choices, value=chosen),
             **{box: getattr(plan.options, name) for name, box in self._numbers.items()},
             self.options["learning_curve"]: plan.learning_curve,

@@ -18,10 +18,11 @@ from sbert_app.runs.plan import Plan, preset
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import Table, read_table
+from sbert_app.training.options import PAIR_KINDS
 from sbert_app.ui.fine_tune import view
 from sbert_app.ui.fine_tune.run_panel import RunPanel
 from sbert_app.ui.fine_tune.step_panels import DataPanel, PlanPanel
-from sbert_app.ui.header import ModelPicker
+from sbert_app.ui.header import ModelPicker, scorer_choices
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler
 from sbert_app.ui.kit.files import uploaded
 
@@ -31,7 +32,7 @@ NO_FILE = "Choose a file with labelled pairs."
 
 def build(bench: Workbench, session: gr.State, owner: Any, picker: ModelPicker, opened: gr.State) -> tuple[RunPanel, gr.HTML]:
     """Build the tab. Returns the run panel, which can show an active run after the page is loaded, and where pairs are labelled."""
-    gr.Markdown("Train the encoder on **your labelled pairs**, and see whether it got better.", elem_classes="lead")
+    gr.Markdown("Train a model on **your labelled pairs**, and see whether it got better.", elem_classes="lead")
     tab = _FineTuneTab(bench, session, owner, picker)
     panel = RunPanel(bench, session, owner, picker)
     tab.listen(panel)
@@ -53,9 +54,9 @@ class _FineTuneTab:
         """Connect events; `panel` shows the run that is started."""
         self._panel = panel
         data, plan = self.data, self.plan
-        state = {self._session, self._model, self._owner, plan.preset, plan.base}
+        state = {self._session, self._model, self._owner, plan.preset, plan.base, plan.cross}
         self._everything = {*state, *data.columns, *data.split, *plan.tuned}
-        settings = [*plan.tuned, plan.advice, plan.base]
+        settings = [*plan.tuned, plan.advice, plan.base, plan.cross]
         loaded = [*data.outputs, self.settings, *settings, data.refused, data.file]
         session = [self._session, plan.preset, self._model]
         upload = data.file.upload(handler(self._on_file), [*session, data.file], loaded, **PRIVATE)
@@ -71,7 +72,7 @@ class _FineTuneTab:
         for changed in (upload, *examples, remapped, split, *self._listen_to_parts()):
             changed.success(**estimating)
             panel.compare_after(changed)
-        preset = plan.preset.input(handler(self._on_preset), self._everything, settings, **PRIVATE)
+        preset = gr.on([plan.preset.input, plan.cross.input], handler(self._on_preset), self._everything, settings, **PRIVATE)
         preset.success(**estimating)
         self._model.change(handler(self._on_model), self._everything, [*settings, plan.estimate], **PRIVATE)
         plan.objective.input(handler(plan.explain), plan.objective, settings, **PRIVATE)
@@ -121,7 +122,7 @@ class _FineTuneTab:
         return {**self.data.show_split(preparing.set_part(self._bench, session, part, None)), self.data.refused: ""}
 
     def _on_columns(self, values: Values) -> Updates:
-        updates = self._show(self.data.read(values), values[self.plan.preset], values[self._model])
+        updates = self._show(self.data.read(values), values[self.plan.preset], values[self._model], values[self.plan.cross])
         # Unchanged values are not sent back, because the user may have changed them meanwhile.
         for component in self.data.columns[1:]:
             if updates[component]["value"] == values[component]:
@@ -143,16 +144,17 @@ class _FineTuneTab:
         """Show other data than before."""
         return {**self._show(data, preset, model), **self.data.loaded(data), self.data.refused: ""}
 
-    def _show(self, data: TrainingData, preset: str, model: str) -> Updates:
+    def _show(self, data: TrainingData, preset: str, model: str, cross: str = "") -> Updates:
         """Show the data as read, and settings that fit it."""
-        return {**self.data.show(data), self.settings: gr.Column(visible=True), **self._show_preset(data, preset, model)}
+        return {**self.data.show(data), self.settings: gr.Column(visible=True), **self._show_preset(data, preset, model, cross)}
 
-    def _show_preset(self, data: TrainingData, name: str, model: str) -> Updates:
-        examples = data.split.train
-        return self.plan.show(preset(name, examples.kind, len(examples), model), examples.kind)
+    def _show_preset(self, data: TrainingData, name: str, model: str, cross: str) -> Updates:
+        examples, scorers = data.split.train, scorer_choices(self._bench.registry.pair_scorers(["cross-encoder"]))
+        base, encoder = (cross, model) if cross and examples.kind in PAIR_KINDS else (model, "")
+        return self.plan.show(preset(name, examples.kind, len(examples), base, encoder), examples.kind, scorers)
 
     def _on_preset(self, values: Values) -> Updates:
-        return self._show_preset(self.data.read(values), values[self.plan.preset], values[self._model])
+        return self._show_preset(self.data.read(values), *(values[box] for box in (self.plan.preset, self._model, self.plan.cross)))
 
     def _on_model(self, values: Values) -> Updates:
         """An untrained network needs other settings than a trained model: show the preset's. Else keep what is set."""

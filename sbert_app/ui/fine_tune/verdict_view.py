@@ -14,7 +14,7 @@ from sbert_app.jobs.fine_tune.job import FINE_TUNE, options_of
 from sbert_app.jobs.fine_tune.preparing import EXAMPLES
 from sbert_app.labelled.example_set import Examples
 from sbert_app.runs.records import HeadAccuracy, LearningCurve, RunResult, RunState
-from sbert_app.runs.result import harm_in_words, needed_for, tried_in_words, warnings
+from sbert_app.runs.result import against_in_words, harm_in_words, needed_for, tried_in_words, warnings
 from sbert_app.ui.fine_tune.view import run_title, target
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, Input, commands, pictures, present, row
@@ -39,14 +39,14 @@ TOO_FEW = ("Too few examples to judge", "Upload at least 100 rows.")
 HEADLINE = Markup('<p class="headline"><b>{} → {}</b> {}</p><p>{:,} held-out examples. Change {}, 95 % interval {} to {}.</p>')
 WORSE = ("Worse: do not use it", "On held-out examples it ranks worse than the model you started from.")
 HELP = {
-    "spearman": "Spearman: how well the cosines reproduce the order of the scores; 100 is perfect, 0 is chance.",
-    "average_precision": "Average precision: how well cosines rank pairs that mean the same above the others; 100 is perfect.",
+    "spearman": "Spearman: how well the scores reproduce the order of those in the data; 100 is perfect, 0 is chance.",
+    "average_precision": "Average precision: how well the scores rank pairs that mean the same above the others; 100 is perfect.",
     "triplet_accuracy": "Triplet accuracy: the share of anchors closer to the positive than to the negative; 50 is chance.",
     "accuracy_at_1": "The share of sentences whose correct partner is the nearest of all held-out partners.",
 }
 RANKED = (
-    "Closer than: the share of the held-out pairs with a lower cosine, because the cosines of two models are not on one scale. {} "
-    "Cosines are in the files."
+    "Closer than: the share of the held-out pairs with a lower score, because the scores of two models are not on one scale. {} "
+    "Scores are in the files."
 )
 IMPROVED = {
     "scored": "Improved: nearer to the share of the pairs with a lower target, which stands beside the target.",
@@ -66,7 +66,8 @@ def verdict(run: RunState) -> Markup:
     title, meaning = TOO_FEW if few else WORDS.get(word, WORSE)
     noun = "triplets" if run.kind == "triplets" else "pairs"
     needed = needed_sentence(needed_for(result.verdict), count, first.difference.value, noun)
-    advice = [meaning, needed, "" if few else _curve(result.curve), *harm_in_words(result), tried_in_words(result)]
+    advice = [meaning, needed, "" if few else _curve(result.curve), against_in_words(result), *harm_in_words(result)]
+    advice.append(tried_in_words(result))
     card = Markup(
         '<section class="verdict {kind}">{run}<div class="verdict-sides"><div><p class="word" id="verdict-word">{title}</p>'
         "{number}{advice}{warning}</div><div>{intervals}</div></div></section>"

@@ -37,6 +37,7 @@ def finished(bench, file="requests_scored.csv", choice=AS_USUAL, preset=QUICK, *
         ("requests_scored.csv", THOROUGH, {"epochs": 2, "seed": 7, "learning_curve": False}),
         ("instructions_labelled.csv", PAPER, {"batch_size": 8, "learning_rate": 1e-4}),
         ("messages_triplets.csv", QUICK, {"objective": "ranking", "learning_curve": True}),
+        ("requests_scored.csv", THOROUGH, {"cross_encoder": "cross-MiniLM-L6-stsb", "epochs": 2}),
     ],
 )
 def test_its_options_make_the_same_plan(shared_bench, file, preset, changes):

@@ -2,8 +2,8 @@
 
 import pytest
 
+from sbert_app.models.files.card import write_card
 from sbert_app.models.files.finding import CROSS_ENCODER
-from sbert_app.models.files.layout import write_card
 from sbert_app.models.files.trained_for import (
     ANSWERS,
     LIKENESS,

@@ -1,0 +1,93 @@
+"""Training of a cross-encoder: both sentences of a pair go through the network together, its score learns to equal the label."""
+
+from collections.abc import Generator, Iterator
+from types import SimpleNamespace
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from sbert_app.errors import UserError
+from sbert_app.evaluation.verdict import METRICS, measure
+from sbert_app.labelled.example_set import Examples
+from sbert_app.models.cross_encoder import CrossEncoder, Pair
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.engine.engine import at_once
+from sbert_app.models.engine.forward import forward_batches, token_budget_batches
+from sbert_app.models.engine.hardware import Hardware
+from sbert_app.models.files.trained_for import check_one_score
+from sbert_app.training.options import PAIR_OBJECTIVE, ObjectiveOptions
+from sbert_app.training.siamese import Siamese, Vocabulary, build_siamese, epoch_batches, gather
+from sbert_app.vectors import Array, Rows
+
+Trained = Encoder | CrossEncoder
+
+
+class PairTrainee:
+    """A trainee: a cross-encoder of one output, all weights, by binary cross-entropy of its logit. Changes the model: pass a copy.
+
+    As sentence-transformers' BinaryCrossEntropyLoss; a score is a target between 0 and 1.
+    """
+
+    towers = 1
+
+    def __init__(self, cross: CrossEncoder, train: Examples, dev: Examples) -> None:
+        check_one_score(cross)
+        self.encoder, self.objective = cross, nn.BCEWithLogitsLoss()  # named as those of `Siamese`
+        self.module: nn.Module = cross.model.requires_grad_(True)  # a merged adapter's are frozen
+        self._dev = dev
+        parts = [cross.tokenize(pairs_of(part)) for part in (train, dev)]
+        ids = [[encoding.ids for encoding in part] for part in parts]
+        self.vocabulary = Vocabulary(cross.model, (row for part in ids for row in part), cross.tokenizer.pad_token_id or 0)
+        self._rows, self._dev_rows = (
+            [SimpleNamespace(ids=row, type_ids=e.type_ids) for row, e in zip(self.vocabulary.renumber(own), part, strict=True)]
+            for own, part in zip(ids, parts, strict=True)
+        )
+        self.lengths = np.array([len(row.ids) for row in self._rows], dtype=np.int64)
+        self._targets = torch.from_numpy(train.gold.astype(np.float32)).to(cross.hardware.device)
+
+    def head(self) -> list[nn.Parameter]:
+        return []
+
+    def batches(self, size: int, seed: int, epoch: int) -> list[Rows]:
+        return epoch_batches(self.lengths, size, seed, epoch)
+
+    def forward(self, rows: Rows) -> Tensor:
+        """(b, 1) logits."""
+        return self.encoder.logits(self.encoder.pad([self._rows[i] for i in rows.tolist()]))
+
+    def loss(self, outputs: Tensor, rows: Rows) -> Tensor:
+        return self.objective(outputs[:, 0], self._targets[torch.from_numpy(rows)])
+
+    def evaluate(self) -> Iterator[float | None]:
+        """Yield None per batch of dev examples, then the metric that decides the verdict."""
+        logits = np.empty(len(self._dev))
+        batches = token_budget_batches((len(row.ids) for row in self._dev_rows), self.encoder.hardware.token_budget)
+        pad = self.encoder.pad
+        for rows, part in forward_batches(
+            batches, lambda rows: pad([self._dev_rows[i] for i in rows]), at_once(self.encoder.logits)
+        ):
+            logits[rows] = part[:, 0]
+            yield None
+        yield measure(self._dev.kind, logits, self._dev.gold)[next(iter(METRICS[self._dev.kind]))]
+
+
+def build_trainee(
+    model: Trained, objective: str, options: ObjectiveOptions, train: Examples, dev: Examples
+) -> Siamese | PairTrainee:
+    """The trainee for a model. Raises UserError for an objective that does not fit it."""
+    if isinstance(model, CrossEncoder) != (objective == PAIR_OBJECTIVE):
+        raise UserError(f"The model '{model.name}' is of kind {model.kind}: it cannot be trained with the objective '{objective}'.")
+    if isinstance(model, CrossEncoder):
+        return PairTrainee(model, train, dev)
+    return build_siamese(model, objective, options, train, dev)
+
+
+def score(cross: CrossEncoder, examples: Examples, hardware: Hardware) -> Generator[None, None, Array]:
+    """Score the pairs, (n,). Yields between batches, as `embed`."""
+    return (yield from gather(cross.stream(pairs_of(examples)), len(examples), 1, hardware))[:, 0].astype(float)
+
+
+def pairs_of(examples: Examples) -> list[Pair]:
+    first, second = examples.sentences
+    return list(zip(first, second, strict=True))
