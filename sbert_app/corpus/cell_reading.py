@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 Readings = Mapping[str, float]  # by convention, "" where there is only one way to read the cell
 
 POINT, COMMA = "decimal point", "decimal comma"
-PAIRS = ((POINT, COMMA), ("day/month", "month/day"), ("day-month", "month-day"))
+PAIRS = ((POINT, COMMA), ("day/month", "month/day"), ("day-month", "month-day"), ("day/month/yy", "month/day/yy"))
 OPPOSITE = dict(PAIRS) | {second: first for first, second in PAIRS}
 DECIMALS = {
     POINT: re.compile(r"[-+]?(?=[\d.])(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)?(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE),
@@ -17,7 +17,8 @@ DECIMALS = {
 INFINITY = re.compile(r"[-+]?inf(inity)?", re.IGNORECASE)
 PART_OF_DATE = re.compile(r"(\d{4})(?:-(\d{2}))?")  # "2026", "2026-03"
 YEAR_FIRST = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[ T]+(.+))?")
-YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})(?:,?[ T]+(.+))?")
+YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?:,?[ T]+(.+))?")
+CENTURY = 69  # a year of two digits below it is of the 2000s, as in POSIX
 CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?(?: ?([ap])\.?m\.?)?", re.IGNORECASE)
 SECONDS, MILLISECONDS, DAY_DIGITS = 10, 13, 8  # digits of a moment since 1970, and of 20260305
 DAY, INSTANT = 86_400.0, 1e-6  # seconds
@@ -46,8 +47,13 @@ def _dates(text: str) -> Readings:
             return moments
     if match := YEAR_LAST.fullmatch(text):
         first, sign, second, year, clock = match.groups()
+        of_two = ""
+        if len(year) == len("yy"):
+            if sign == "-" or (sign == "." and len(first + second) < len("ddmm")):
+                return {}  # may begin with the year; may be a version
+            year, of_two = str(int(year) + (2000 if int(year) < CENTURY else 1900)), "/yy"
         day_first, month_first = (year, second, first), (year, first, second)
-        orders = {"": day_first} if sign == "." else {f"day{sign}month": day_first, f"month{sign}day": month_first}
+        orders = {"": day_first} if sign == "." else {f"day{sign}month{of_two}": day_first, f"month{sign}day{of_two}": month_first}
         return _moments(orders, clock or "")
     if text[:4].isdecimal() and (not text.isdecimal() or len(text) == DAY_DIGITS):
         try:

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sbert_app.corpus.reader import joined
-from sbert_app.corpus.values import read
+from sbert_app.corpus.values import UNCLEAR, UNREADABLE, Values, read
 from sbert_app.explain.cautions import is_foreign
 from sbert_app.tables import Skip, Table
 from sbert_app.wording import plural
@@ -32,7 +32,7 @@ INLINE = re.compile(r"</?(?:a|abbr|b|code|em|font|i|s|small|span|strike|strong|s
 ENTITY = re.compile(r"&(?:[a-z][a-z0-9]*|#\d+|#x[0-9a-f]+);", re.IGNORECASE)
 INVISIBLE = re.compile(r"[\u00ad\u200b\u2060\ufeff]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 GAPS = re.compile(r"[^\S\r\n]{2,}|[^\S\r\n ]")
-ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
+ISO = re.compile(r"\s*\d{4}(?:-\d{2}(?:-\d{2}|\s*$)|\s*$)")  # and whole years and months
 
 
 @dataclass(frozen=True)
@@ -59,21 +59,23 @@ def _tidy(cell: str) -> str:
     return GAPS.sub(" ", INVISIBLE.sub("", cell)).strip()
 
 
-def in_iso(cells: "pd.Series[str]") -> "pd.Series[str] | None":
+def in_iso(cells: "pd.Series[str]") -> "tuple[pd.Series[str], Values] | None":
     """A column of dates that are written in several ways, each as 2026-03-31, with its time if it has one; None for other columns.
 
-    What is no date, could be two dates, or is a whole month or year, stays.
+    What is no date, could be two dates, or is a whole month or year, stays: see the values, which say what each cell was read as.
     """
     first = read(cells.head(TRIED))
     column = read(cells) if first and first.scale.startswith("date") else None
     if column is None:
         return None
     filled = np.isfinite(column.values)
-    if cells[filled].str.strip().str.replace(r"\d+", "", regex=True).str.slice(0, 2).nunique() < 2:
+    forms = cells[filled | (column.states == UNCLEAR)].str.strip().replace({r"\d{4}": "y", r"\d+": ""}, regex=True)
+    if forms.str.slice(0, 3).nunique() < 2:
         return None
-    other = filled & ~cells.str.match(ISO).to_numpy() & (cells.str.len() > len("2026-03")).to_numpy()
+    other = filled & ~cells.str.match(ISO).to_numpy()
     moments = zip(cells, column.values.tolist(), other, strict=True)
-    return pd.Series([_moment(cell, seconds) if changes else cell for cell, seconds, changes in moments], dtype=object)
+    after = pd.Series([_moment(cell, seconds) if changes else cell for cell, seconds, changes in moments], dtype=object)
+    return after, column
 
 
 def _moment(cell: str, seconds: float) -> str:
@@ -97,15 +99,28 @@ def findings(table: Table, columns: Sequence[str]) -> Iterator[Finding]:
         if (changed := (texts != after).to_numpy()).any():
             text = _rows(changed.sum(), has, has.replace("holds", "hold"))
             yield Finding(text, table.rows[changed], _pairs(texts[changed], after[changed]), mend)
-    for column, after in mended(table, columns, [DATES]).frame.items():
-        cells = table.frame[column]
-        if (changed := (cells != after).to_numpy()).any():
-            text = f"The dates of “{column}” are written in several ways, {changed.sum():,} not as 2026-03-31"
-            yield Finding(text, table.rows[changed], _pairs(cells[changed], after[changed]), DATES)
+    for column, cells in table.frame.drop(columns=list(columns)).items():
+        if (dates := in_iso(cells)) is not None:
+            yield from _dates(table, str(column), *dates)
     foreign = texts.str.slice(0, BEGINNING).map(is_foreign).to_numpy(bool)
     if foreign.any():
         text = f"{_rows(foreign.sum(), 'does', 'do')} not look English"
         yield Finding(text, table.rows[foreign], _pairs(texts[foreign], texts[foreign]))
+
+
+def _dates(table: Table, column: str, after: "pd.Series[str]", values: Values) -> Iterator[Finding]:
+    cells, unread = values.cells, values.unread
+    changed, unclear = (cells != after).to_numpy(), values.states == UNCLEAR
+    stay = ((UNCLEAR, "day or month first?"), (UNREADABLE, "not read as a date"))
+    left = [
+        f"; {count:,} like {unread.examples[state]} {plural(count, 'stays', 'stay')}: {why}"
+        for state, why in stay
+        if (count := unread.counts.get(state, 0))
+    ]
+    if (other := changed | unclear).any():
+        text = f"The dates of “{column}” are written in several ways, {other.sum():,} not as 2026-03-31{''.join(left)}"
+        shown = changed if changed.any() else unclear
+        yield Finding(text, table.rows[other], _pairs(cells[shown], after[shown]), DATES if changed.any() else "")
 
 
 def _repeats(table: Table, columns: Sequence[str], texts: "pd.Series[str]") -> Iterator[Finding]:
@@ -125,8 +140,8 @@ def mended(table: Table, columns: Sequence[str], mends: Collection[str]) -> Tabl
         for mend in CELLS if column in columns else ():
             if mend in mends:
                 frame[column] = pd.Series([CELLS[mend](cell) for cell in frame[column]], frame.index, dtype=object)
-        if DATES in mends and column not in columns and (in_one_form := in_iso(frame[column])) is not None:
-            frame[column] = in_one_form
+        if DATES in mends and column not in columns and (dates := in_iso(frame[column])) is not None:
+            frame[column], _ = dates
     again = _again(joined(frame, columns)) if REPEATS in mends else np.zeros(len(frame), bool)
     skipped = (*table.skipped, *(Skip(row, REPEATED) for row in table.rows[again].tolist()))
     return replace(table, frame=frame[~again].reset_index(drop=True), rows=table.rows[~again], skipped=skipped)

@@ -61,9 +61,33 @@ FILES = {
     ),
     "either way": (
         "text,day\na cat,2026-03-05\na dog,2026-03-06\na cow,03/04/2026\na pig,2026-01-01\n",
-        [],
+        [("The dates of “day” are written in several ways, 1 not as 2026-03-31; 1 like 03/04/2026 stays: day or", [3])],
         DATES,
         ("day", ["2026-03-05", "2026-03-06", "03/04/2026", "2026-01-01"]),
+    ),
+    "years of two digits": (
+        "text,day\na cat,21.01.2025\na dog,14/6/25\na cow,3/4/25\na pig,05.03.69\na hen,1/13/2025\n",
+        [("The dates of “day” are written in several ways, 5 not as 2026-03-31", [1, 2, 3, 4, 5])],
+        DATES,
+        ("day", ["2025-01-21", "2025-06-14", "2025-04-03", "1969-03-05", "2025-01-13"]),
+    ),
+    "two digits either way": (
+        "text,day\na cat,21.01.2025\na dog,4/6/25\na cow,3/4/25\na pig,soon\na hen,2025-01-02\n",
+        [
+            (
+                "The dates of “day” are written in several ways, 3 not as 2026-03-31; 2 like 4/6/25 stay: day or month first?"
+                "; 1 like soon stays: not read as a date",
+                [1, 2, 3],
+            )
+        ],
+        DATES,
+        ("day", ["2025-01-21", "4/6/25", "3/4/25", "soon", "2025-01-02"]),
+    ),
+    "versions": (
+        "text,version\na cat,1.2.10\na dog,10-11-12\na cow,2026-03-05\n",
+        [],
+        DATES,
+        ("version", ["1.2.10", "10-11-12", "2026-03-05"]),
     ),
     "times": (
         "text,at\na cat,2026-03-05T10:00\na dog,31.03.2026 18:30\na cow,\n",
