@@ -29,7 +29,7 @@ class PairTrainee:
     As sentence-transformers' BinaryCrossEntropyLoss; a score is a target between 0 and 1.
     """
 
-    towers = 1
+    towers = 2  # in one row; and by counting two, the memory of attention, which grows with the square of its length, is halved
 
     def __init__(self, cross: CrossEncoder, train: Examples, dev: Examples) -> None:
         check_one_score(cross)
