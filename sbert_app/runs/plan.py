@@ -41,6 +41,7 @@ TRIED = {  # by "best for my data", the first as long as none does better
 TRIAL_UPDATES = 80  # of each
 AVERAGE = 0.98  # of "best for my data": the mean of about the last fifty updates
 POLY_OBJECTIVES = {"classification": "regression", "triplet": "ranking"}  # in the place of those that need one embedding
+PAIR_RATE = 2e-5  # of a cross-encoder: at 5e-5 it forgot what it knew of other pairs
 UNTRAINED_BATCH, UNTRAINED_RATE = 64, 1e-3  # for a network that starts with random weights
 CURVE_MOST = 3_000  # most training examples for which a learning curve is the default
 WARM_UP_BATCHES, TIMED_BATCHES = 1, 4
@@ -107,7 +108,7 @@ def preset(name: str, kind: str, examples: int, base: str, encoder: str = "") ->
     tries = TRIED[kind] if name == BEST else ()
     plan = Plan(base, objective, options, learning_curve=name == PAPER or examples <= CURVE_MOST, tries=tries, encoder=encoder)
     if encoder:
-        return replace(plan, objective=PAIR_OBJECTIVE, tries=())
+        return replace(plan, objective=PAIR_OBJECTIVE, tries=(), options=replace(options, learning_rate=PAIR_RATE))
     if base == NEW_POLY:
         fitting = tuple(each for each in tries if each in OF_SIMILARITY)
         return replace(plan, objective=POLY_OBJECTIVES.get(objective, objective), tries=fitting)

@@ -149,6 +149,7 @@ def test_every_preset_trains_it_with_its_one_objective(name):
         plan = preset(name, kind, 500, DEFAULT_CROSS_ENCODER, BASE)
         plan.check(kind)
         assert (plan.objective, plan.tries, plan.base, plan.encoder) == (PAIR_OBJECTIVE, (), DEFAULT_CROSS_ENCODER, BASE)
+        assert plan.options.learning_rate == 2e-5
     with pytest.raises(UserError, match="A cross-encoder learns from pairs with a score or a label, not from triplets"):
         preset(name, "triplets", 500, DEFAULT_CROSS_ENCODER, BASE).check("triplets")
 
