@@ -42,7 +42,6 @@ def main(names: list[str]) -> None:
     from sbert_app.models.engine.hardware import choose_hardware, machine
     from tests.benchmarks import (
         app,
-        cautions,
         cluster_map,
         collections,
         commands,
@@ -76,7 +75,6 @@ def main(names: list[str]) -> None:
         "rerank": quality.reranked,
         "ranking": ranking.report,
         "cross_encoder": cross_encoder.report,
-        "cautions": cautions.report,
         "transfer": transfer.report,
         "collections": collections.report,
         "stores": stores.report,
