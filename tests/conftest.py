@@ -53,7 +53,7 @@ GROUPS = {
 
 
 # Browser tests whose file stays on one worker, for they share a page; each test of the other files goes to whichever is free.
-SHARING = "map_names map label corpus timing evaluation journeys similarity take_home judging tour duplicates"
+SHARING = "map_names map corpus timing evaluation journeys similarity take_home judging tour duplicates"
 SHARE_A_PAGE = [f"test_{name}.py" for name in SHARING.split()]
 
 

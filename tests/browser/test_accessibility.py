@@ -33,7 +33,6 @@ def everywhere(page: Page) -> list[str]:
 
 def test_nothing_serious_and_nothing_sideways_on_any_tab(visit, write):
     page = visit(width=390)
-    page.emulate_media(reduced_motion="reduce")  # a colour that is still changing is judged as it is
     broken_rules = {}
     go_to(page, "Search")
     expect(page.locator(".start:visible")).to_be_visible()

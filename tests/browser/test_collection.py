@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chromium import go_to
-from tests.browser.conftest import served
+from tests.browser.conftest import arrive, served
 from tests.browser.corpus import choose_filter, open_example, open_menu
 from tests.jobs.collection.made import make
 
@@ -36,7 +36,7 @@ def search(page, query):
     page.locator("#search").click()
 
 
-def test_a_collection_is_opened_searched_filtered_and_mapped(page, store, sampled):
+def test_a_collection_is_opened_comes_back_after_a_reload_and_is_searched_filtered_and_mapped(page, store, sampled):
     go_to(page, "Search")
     open_collection(page, store.parent / "nowhere")
     expect(page.get_by_text("There is no collection in")).to_be_visible()
@@ -45,6 +45,10 @@ def test_a_collection_is_opened_searched_filtered_and_mapped(page, store, sample
     expect(page.locator("#corpus-menu")).to_contain_text("300 rows")
     expect(page.locator("#corpus-panel")).to_be_hidden()
     expect(page.locator("#status")).to_contain_text("collection of 300 rows · all-MiniLM-L6-v2 · exact index")
+    page.reload()
+    arrive(page)
+    expect(page.locator("#corpus-menu")).to_contain_text("300 rows")
+    expect(page.locator("#status")).to_contain_text("collection of 300 rows")
     search(page, "charged two times")
     expect(page.locator("#hits")).to_contain_text("10 of 300 in")
     expect(page.locator("#hits")).to_contain_text("ranked by meaning, then the best 50 word by word")
@@ -73,16 +77,6 @@ def test_a_collection_is_opened_searched_filtered_and_mapped(page, store, sample
     go_to(page, "Search")
     expect(page.locator("#judging")).to_be_visible()
     expect(page.locator("#status")).to_contain_text("450 sentences")
-
-
-def test_a_reload_brings_the_collection_back(page, store):
-    go_to(page, "Search")
-    open_collection(page, store)
-    expect(page.locator("#corpus-menu")).to_contain_text("300 rows")
-    page.reload()
-    page.locator("body.arrived").wait_for()
-    expect(page.locator("#corpus-menu")).to_contain_text("300 rows")
-    expect(page.locator("#status")).to_contain_text("collection of 300 rows")
 
 
 @pytest.fixture(scope="module")

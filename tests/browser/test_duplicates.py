@@ -5,7 +5,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.chromium import go_to
+from tests.browser.chromium import go_to, put_on
 from tests.browser.corpus import index, open_example, paste, upload
 
 # The mark of what unfolds, of an accordion or of a <details>: what it is, its size and which way it points; and that it is first.
@@ -53,7 +53,8 @@ def saved(page: Page, button: str) -> list[dict[str, str]]:
     return list(csv.DictReader(download.value.path().read_text(encoding="utf-8-sig").splitlines()))
 
 
-def test_duplicates_from_click_to_cleaned_corpus(page, write, sentences):
+def test_duplicates_from_click_to_cleaned_corpus(shared_page, write, sentences):
+    page = shared_page
     open_panel(page)
     expect(page.locator(".start:visible")).to_contain_text("Drop a file here")
     expect(page.locator("#find-duplicates")).to_be_hidden()
@@ -104,22 +105,9 @@ def test_duplicates_from_click_to_cleaned_corpus(page, write, sentences):
     assert [row["corpus_row"] for row in saved(page, "#overlap-export")] == ["1"]
 
 
-def test_the_visitor_decides_what_goes_and_the_files_follow(page, write):
+def test_the_visitor_decides_what_goes_and_the_files_follow(shared_page, write):
     """Seven exact copies, and four rows that are only similar; the groups beyond the tenth are folded."""
-    things = [
-        "printer",
-        "laptop",
-        "router",
-        "camera",
-        "kettle",
-        "violin",
-        "bicycle",
-        "tractor",
-        "candle",
-        "carpet",
-        "ladder",
-        "parrot",
-    ]
+    page, things = shared_page, "printer laptop router camera kettle violin bicycle tractor candle carpet ladder parrot".split()
     texts = [f"Where is the invoice for my {thing}?" for thing in things]
     similar = [f"Where is the invoice for my {thing}" for thing in things[:4]]
     rows = [f'{i},"{text}",{i % 3}' for i, text in enumerate([*texts, *similar, *texts[5:]], 1)]
@@ -150,8 +138,9 @@ def test_the_visitor_decides_what_goes_and_the_files_follow(page, write):
     expect(page.locator("#duplicates-staying")).to_contain_text("12 of 23 rows stay")
 
 
-def test_another_corpus_starts_afresh_and_markup_stays_text(visit):
-    page = visit(390)
+def test_another_corpus_starts_afresh_and_markup_stays_text(shared_page):
+    page = shared_page
+    put_on(page, "light", 390)
     open_panel(page)
     open_tickets(page)
     find(page)

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from sbert_app.grid.cell import CellStore, measure_cell
 from sbert_app.jobs.evaluate import grid as evaluation_grid
-from tests.browser.chromium import go_to
+from tests.browser.chromium import go_to, put_on
 from tests.browser.conftest import SERVED
 from tests.browser.test_accessibility import faults
 
@@ -36,7 +36,8 @@ def measure(page: Page) -> None:
 
 
 @pytest.fixture
-def evaluation(page: Page) -> Page:
+def evaluation(shared_page: Page) -> Page:
+    page = shared_page
     go_to(page, "Evaluation")
     expect(page.locator("#eval-sets")).to_contain_text("Everyday pairs")
     return page
@@ -66,9 +67,9 @@ def test_the_grid_fills_says_what_is_real_and_shows_errors(evaluation):
     assert "| sbert | **" in download.value.path().read_text()
 
 
-def test_on_a_phone_an_upload_becomes_a_column_and_all_comes_back_after_a_reload(visit, tmp_path):
-    page = visit(width=390, theme="dark")
-    go_to(page, "Evaluation")
+def test_on_a_phone_an_upload_becomes_a_column_and_all_comes_back_after_a_reload(evaluation, tmp_path):
+    page = evaluation
+    put_on(page, "dark", 390)
     (tmp_path / "mine.csv").write_text(PAIRS)
     page.locator("#eval-file input[type=file]").set_input_files(tmp_path / "mine.csv")
     expect(page.locator("#eval-sets")).to_contain_text("mine")

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import go_to, put_on
+from tests.browser.conftest import arrive
 from tests.browser.corpus import choose_model, open_example
 from tests.browser.test_accessibility import TABS
 
@@ -23,12 +24,20 @@ SHIFTS = """() => {
 }"""
 
 
-def frames(page: Page) -> list[tuple[str, list[list[int]], float]]:
-    found = []
+WIDTHS = {1280: 96, 1920: 96, 390: 104}  # and the most that the bar may be high
+
+
+def frames(page: Page) -> dict[int, list[tuple[str, list[list[int]], float]]]:
+    """By width: of each tab the boxes of the bar's parts, and where its content begins."""
+    found = {width: [] for width in WIDTHS}
     for tab in TABS:
         go_to(page, tab)
-        page.evaluate("scrollTo(0, 0)")
-        found.append((tab, page.evaluate(BOXES), page.evaluate(CONTENT)))
+        for width in WIDTHS:
+            put_on(page, "light", width)
+            page.evaluate("scrollTo(0, 0)")
+            found[width].append((tab, page.evaluate(BOXES), page.evaluate(CONTENT)))
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+    put_on(page, "light", 1280)
     return found
 
 
@@ -39,16 +48,34 @@ def test_the_bar_is_low_and_the_same_on_every_tab_with_and_without_corpus_and_no
         if state == "a corpus and a notice":
             choose_model(page, other_model)
             expect(page.locator("#stale-row")).to_be_visible()
-        for width, most in ((1280, 96), (1920, 96), (390, 104)):
-            put_on(page, "light", width)
-            parts = frames(page)
-            assert {tab: top for tab, _, top in parts if top > most} == {}, (state, width)
+        for width, parts in frames(page).items():
+            assert {tab: top for tab, _, top in parts if top > WIDTHS[width]} == {}, (state, width)
             assert [boxes for _, boxes, _ in parts] == [parts[0][1]] * len(TABS), (state, width)
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-        put_on(page, "light", 1280)
 
 
-def test_nothing_moves_while_an_example_is_opened_searched_and_another_one_indexed(page, tmp_path):
+# The colours of an element before and while a file is dragged over the page.
+DRAGGED = """async name => {
+  const colours = () => ['backgroundColor', 'borderTopColor'].map(each => getComputedStyle(document.querySelector(name))[each]);
+  const before = colours(), dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File(['a'], 'a.csv'));
+  document.querySelector('h1').dispatchEvent(new DragEvent('dragover', { dataTransfer, bubbles: true, cancelable: true }));
+  await new Promise(done => setTimeout(done, 100));
+  return [before, colours()];
+}"""
+
+
+def test_what_takes_a_file_lights_up_while_one_is_dragged_over_the_page(shared_page):
+    page = shared_page
+    for tab, place in {"Fine-tune": "#labelled-file", "Search": "button.drop"}.items():
+        go_to(page, tab)
+        expect(page.locator(place).locator("visible=true").first).to_be_visible()
+        before, during = page.evaluate(DRAGGED, place)
+        assert all(one != other for one, other in zip(before, during, strict=True)), place
+        expect(page.locator("body.dragging")).to_have_count(0)
+
+
+def test_nothing_moves_while_an_example_is_opened_searched_and_another_one_indexed(shared_page):
+    page = shared_page
     page.evaluate(SHIFTS)
     open_example(page, "Household advice")
     go_to(page, "Search")
@@ -62,11 +89,13 @@ def test_nothing_moves_while_an_example_is_opened_searched_and_another_one_index
     assert page.evaluate("shifted") <= 0.02
 
 
-def test_keys_open_tabs_and_search_and_are_dead_in_fields(page):
+def test_keys_open_tabs_and_search_and_are_dead_in_fields(shared_page):
+    page = shared_page
     page.locator("body").press("4")
     expect(page.get_by_role("tab", name="Map", exact=True)).to_have_attribute("aria-selected", "true")
     page.locator("body").press("/")
     expect(page.get_by_role("tab", name="Search", exact=True)).to_have_attribute("aria-selected", "true")
+    page.evaluate("document.activeElement.blur()")  # where a corpus is open, "/" went on to its query
     page.locator("body").press("?")
     expect(page.locator("#help .popover-card")).to_be_visible()
     page.keyboard.press("Escape")
@@ -101,26 +130,5 @@ def test_the_theme_changes_from_the_menu_and_stays_over_a_reload(visit, theme):
     expect(page.locator("#more .popover-card")).to_be_hidden()
     assert f"__theme={other}" in page.url
     page.reload()
-    page.locator("body.arrived").wait_for()
+    arrive(page)
     assert page.evaluate("document.body.classList.contains('dark')") == (other == "dark")
-
-
-# The colours of an element before and while a file is dragged over the page.
-DRAGGED = """async name => {
-  const colours = () => ['backgroundColor', 'borderTopColor'].map(each => getComputedStyle(document.querySelector(name))[each]);
-  const before = colours(), dataTransfer = new DataTransfer();
-  dataTransfer.items.add(new File(['a'], 'a.csv'));
-  document.querySelector('h1').dispatchEvent(new DragEvent('dragover', { dataTransfer, bubbles: true, cancelable: true }));
-  await new Promise(done => setTimeout(done, 100));
-  return [before, colours()];
-}"""
-
-
-def test_what_takes_a_file_lights_up_while_one_is_dragged_over_the_page(page):
-    page.emulate_media(reduced_motion="reduce")  # a colour that is still changing is judged as it is
-    for tab, place in {"Fine-tune": "#labelled-file", "Search": "button.drop"}.items():
-        go_to(page, tab)
-        expect(page.locator(place).locator("visible=true").first).to_be_visible()
-        before, during = page.evaluate(DRAGGED, place)
-        assert all(one != other for one, other in zip(before, during, strict=True)), place
-        expect(page.locator("body.dragging")).to_have_count(0)

@@ -170,12 +170,11 @@ def test_after_a_refused_file_a_good_one_is_taken_at_once(page, corpus_file, tmp
     expect(page.locator("#corpus-status")).to_contain_text("122 sentences")
 
 
-def test_two_visitors_never_see_each_others_corpus(visit, tmp_path):
-    pages = {}
-    for name in ("apple", "bicycle"):
+def test_two_visitors_never_see_each_others_corpus(page, visit, tmp_path):
+    pages = {"apple": page, "bicycle": visit()}
+    for name in pages:
         path = tmp_path / f"{name}.txt"
         path.write_text("\n".join(f"{name} story number {i}" for i in range(60)))
-        pages[name] = visit()
         open_search(pages[name])
         upload(pages[name], path)
         pages[name].locator("#index").click()

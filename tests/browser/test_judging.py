@@ -37,7 +37,6 @@ def test_why_a_row_was_not_found(shared_page):
     expect(answer.locator(".standing-reason")).to_contain_text("Row 1 has no word of the query")
     expect(answer.locator("tbody tr")).to_have_count(4)
     expect(answer).to_contain_text("no word in common")
-    page.emulate_media(reduced_motion="reduce")
     for width, theme in ((390, "dark"), (1280, "light")):
         put_on(page, theme, width)
         assert faults(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width

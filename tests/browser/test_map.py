@@ -49,7 +49,7 @@ def drawn(shared_page) -> Page:
     go_to(page, "Map")
     if not page.locator("#map-summary", has_text="926 sentences in").count():
         draw(page)
-    elif not page.locator("#map-selection", has_text="Click a point").count():
+    elif page.locator("#map-selection").filter(has_not_text="Click a point").count():
         page.locator("#map-all").click()
         expect(page.locator("#map-selection")).to_contain_text("Click a point")
     if page.locator("#map-colour input").input_value() != "Clusters":
@@ -117,7 +117,17 @@ def share_of_window(page: Page) -> float:
     return box["width"] * box["height"] / (size["width"] * size["height"])
 
 
-def test_before_the_map_is_drawn_nothing_answers_and_a_finished_one_fills_the_window_and_keeps_its_size(page, monkeypatch):
+# Counts the figures that plotly draws, by the random number in each.
+COUNT_FIGURES = """() => {
+  window.figures = new Set();
+  new MutationObserver(() => {
+    const figure = document.querySelector('#map-plot .js-plotly-plot')?.layout?.meta?.figure;
+    if (figure) figures.add(figure);
+  }).observe(document.body, {childList: true, subtree: true, attributes: true});
+}"""
+
+
+def test_before_the_map_is_drawn_nothing_answers_and_a_finished_one_fills_the_window_and_is_regrouped(page, monkeypatch):
     read, counts = ClusterOptions.read, []
     monkeypatch.setattr(ClusterOptions, "read", staticmethod(lambda *values: counts.append(values[1]) or read(*values)))
     go_to(page, "Map")
@@ -133,8 +143,10 @@ def test_before_the_map_is_drawn_nothing_answers_and_a_finished_one_fills_the_wi
         return "4" in counts
 
     until(page, typed)  # what is typed while Gradio opens the options is lost
+    page.evaluate(COUNT_FIGURES)
     draw(page)
     expect(page.locator("#map-summary")).to_contain_text("4 clusters")
+    assert page.evaluate("figures.size") <= 3  # the preview, its redraw at the start, the map: no moving points
     assert page.get_by_test_id("toast-body").count() == 0
     assert box_of(page, "#map-plot") == place
     for width in (1280, 1440):
@@ -149,6 +161,16 @@ def test_before_the_map_is_drawn_nothing_answers_and_a_finished_one_fills_the_wi
     assert seen_whole(page, "#map-plot")  # the options lie over the map
     page.keyboard.press("Escape")
     expect(page.locator("#map-count")).to_be_hidden()
+    moving = "() => getComputedStyle(document.querySelector('#map-draw')).transitionDuration"
+    assert float(page.evaluate(moving).split(",")[0].rstrip("s")) < 0.001
+    page.locator("#map-options button").first.click()
+    group_into(page, 9)
+    page.get_by_role("radio", name="HDBSCAN", exact=True).check()
+    expect(page.locator("#map-summary")).to_contain_text("HDBSCAN finds the number itself")
+    colour_by(page, "Column: team")
+    expect(page.locator(f"{PLOT} .legend")).to_contain_text("Billing")
+    page.get_by_text("How good are the clusters?").click()
+    expect(page.locator("#map-numbers")).to_contain_text("purity")
 
 
 # What is seen in the bar above the map: the height of the bar, the width of what one chooses a colour in, the texts beside it.
@@ -275,48 +297,6 @@ def test_a_choice_and_a_zoom_survive_other_colours_and_a_double_click_ends_both(
     page.mouse.dblclick(box["x"] + 8, box["y"] + 8)
     expect(page.locator("#map-selection")).to_contain_text("Click a point")
     assert bright(page) == 926
-
-
-def test_a_cluster_is_searched_alone_until_its_chip_is_removed(page):
-    open_example(page, "Support tickets")
-    go_to(page, "Map")
-    card = page.locator("#map-clusters [data-group]").nth(1)
-    rows = re.search(r"\b(\d+)\b", card.locator("span").inner_text())[1]
-    card.click()
-    page.locator("#map-selection").get_by_role("button", name="Search inside").click()
-    head = page.locator("#hits .hits-head")
-    expect(head).to_contain_text(f"10 of {rows} that fit (926 in all)")
-    expect(page.locator("#standing")).to_be_hidden()
-    page.locator("#chips").get_by_role("button", name=re.compile(f"^Remove: Inside: {rows} sentences in")).click()
-    expect(head).to_contain_text("10 of 926")
-    expect(page.locator("#standing")).to_be_visible()
-
-
-# Counts the figures that plotly draws, by the random number in each.
-COUNT_FIGURES = """() => {
-  window.figures = new Set();
-  new MutationObserver(() => {
-    const figure = document.querySelector('#map-plot .js-plotly-plot')?.layout?.meta?.figure;
-    if (figure) figures.add(figure);
-  }).observe(document.body, {childList: true, subtree: true, attributes: true});
-}"""
-
-
-def test_options_regroup_and_colours_follow_a_column(page):
-    page.emulate_media(reduced_motion="reduce")
-    page.evaluate(COUNT_FIGURES)
-    draw(page)
-    assert page.evaluate("figures.size") <= 3  # the preview, its redraw at the start, the map: no moving points
-    moving = "() => getComputedStyle(document.querySelector('#map-draw')).transitionDuration"
-    assert float(page.evaluate(moving).split(",")[0].rstrip("s")) < 0.001
-    page.locator("#map-options button").first.click()
-    group_into(page, 9)
-    page.get_by_role("radio", name="HDBSCAN", exact=True).check()
-    expect(page.locator("#map-summary")).to_contain_text("HDBSCAN finds the number itself")
-    colour_by(page, "Column: team")
-    expect(page.locator(f"{PLOT} .legend")).to_contain_text("Billing")
-    page.get_by_text("How good are the clusters?").click()
-    expect(page.locator("#map-numbers")).to_contain_text("purity")
 
 
 def test_the_kept_page_opens_from_disk_and_asks_nobody(drawn, browser, tmp_path):
@@ -452,6 +432,21 @@ def test_another_model_moves_the_points_and_a_slider_goes_between(drawn, saved_m
     slide = "(s, to) => { s.value = to; s.dispatchEvent(new Event('input', {bubbles: true})); }"
     page.locator("#map-share input[type=range]").evaluate(slide, 0)
     page.wait_for_function(f"([old]) => Math.abs(({PLACE})([0, 0])[0] - old) < 0.5", arg=[first[0]])
+
+
+def test_a_cluster_is_searched_alone_until_its_chip_is_removed(page):
+    open_example(page, "Support tickets")
+    go_to(page, "Map")
+    card = page.locator("#map-clusters [data-group]").nth(1)
+    rows = re.search(r"\b(\d+)\b", card.locator("span").inner_text())[1]
+    card.click()
+    page.locator("#map-selection").get_by_role("button", name="Search inside").click()
+    head = page.locator("#hits .hits-head")
+    expect(head).to_contain_text(f"10 of {rows} that fit (926 in all)")
+    expect(page.locator("#standing")).to_be_hidden()
+    page.locator("#chips").get_by_role("button", name=re.compile(f"^Remove: Inside: {rows} sentences in")).click()
+    expect(head).to_contain_text("10 of 926")
+    expect(page.locator("#standing")).to_be_visible()
 
 
 def test_markup_in_sentences_and_columns_stays_text(shared_page, tmp_path):

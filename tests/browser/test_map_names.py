@@ -13,8 +13,8 @@ from sbert_app.corpus_map.result import GROUPS, MANY
 from sbert_app.settings import ASSETS
 from sbert_app.ui.map.chart import map_figure
 from sbert_app.ui.map.view import page as kept_page
-from tests.browser.chromium import until
-from tests.browser.test_map import PLOT, box_of, draw, group_into, show
+from tests.browser.chromium import put_on, until
+from tests.browser.test_map import PLOT, box_of, drawn, group_into, show  # noqa: F401 - a fixture
 from tests.corpus_map.maps import grouped_map
 
 # Of each name that is shown: its box, whether it is within NEAR pixels of its group's hull, whether a line leads to it from there,
@@ -113,6 +113,7 @@ AS_LARGE = """([selector, other]) => {
   return Plotly.relayout(presented, Object.fromEntries(sizes));
 }"""
 NEARER = "selector => Plotly.relayout(document.querySelector(selector), {'xaxis.range': [0, 8], 'yaxis.range': [0, 8]})"
+WHOLE = "selector => Plotly.relayout(document.querySelector(selector), {'xaxis.autorange': true, 'yaxis.autorange': true})"
 # Pictures cannot use the font of a page: here it has theirs.
 ONE_FONT = """selector => Plotly.relayout(document.querySelector(selector), {
   'font.family': 'Arial, Liberation Sans, Helvetica, sans-serif',
@@ -182,6 +183,13 @@ def placed(page: Page, selector: str = "", svg: str = "") -> tuple[dict[str, lis
 
 
 @pytest.fixture
+def whole(drawn) -> Page:  # noqa: F811
+    """The map of the example tickets, all of it in view."""
+    drawn.evaluate(WHOLE, PLOT)
+    return drawn
+
+
+@pytest.fixture
 def kept_map(browser, tmp_path):
     """Open a kept page with a map made by hand of so many clusters and rows."""
     pages = []
@@ -209,12 +217,12 @@ def test_names_cover_no_points_and_have_the_same_places_in_pictures_and_on_the_f
     check(page, CHART, least)
     names, lines = placed(page, CHART)
     assert lines and crossings(lines) == 0
-    drawn, _ = placed(page, svg=page.evaluate(TAKEN, CHART))
+    in_picture, _ = placed(page, svg=page.evaluate(TAKEN, CHART))
     page.evaluate(PRESENT, CHART)
     until(page, lambda: page.locator(".present-chart .annotation").count())
     page.evaluate(AS_LARGE, [CHART, ".present-chart"])
     at_rest(page, ".present-chart")
-    for other in (drawn, placed(page, ".present-chart")[0]):
+    for other in (in_picture, placed(page, ".present-chart")[0]):
         assert sorted(other) == sorted(names)
         assert {name: place for name, place in names.items() if other[name] != pytest.approx(place, abs=1)} == {}
     page.keyboard.press("Escape")
@@ -227,8 +235,8 @@ def test_names_cover_no_points_and_have_the_same_places_in_pictures_and_on_the_f
 
 
 @pytest.mark.parametrize("count", [35, 80])
-def test_names_lie_apart_and_at_their_groups_on_the_screen_and_in_whatever_is_taken_home(page, browser, tmp_path, count):
-    draw(page)
+def test_names_lie_apart_and_at_their_groups_on_the_screen_and_in_whatever_is_taken_home(whole, browser, tmp_path, count):
+    page = whole
     clusters(page, count)
     check(page)
     vector, png = picture(page, "svg").decode(), picture(page, "png")
@@ -256,8 +264,8 @@ def test_names_lie_apart_and_at_their_groups_on_the_screen_and_in_whatever_is_ta
     page.keyboard.press("Escape")
 
 
-def test_few_clusters_all_have_names_on_any_width_and_zooming_in_shows_those_of_smaller_ones(page):
-    draw(page)
+def test_few_clusters_all_have_names_on_any_width_and_zooming_in_shows_those_of_smaller_ones(whole):
+    page = whole
     clusters(page, 12)
     check(page, least=12)
     widths = "gd => Array.from(gd.querySelectorAll('.annotation text'), text => text.getBoundingClientRect().width)"
@@ -276,13 +284,12 @@ def test_few_clusters_all_have_names_on_any_width_and_zooming_in_shows_those_of_
       const gd = document.querySelector('{PLOT}'), {{x, y}} = gd.layout.annotations[gd.layout.meta.clusters - 1];
       return Plotly.relayout(gd, {{'xaxis.range': [x - 1, x + 1], 'yaxis.range': [y - 1, y + 1]}});
     }}""")
-    at_rest(page)
-    assert {name["text"] for name in page.evaluate(NAMES, PLOT)} - before
+    until(page, lambda: {name["text"] for name in page.evaluate(NAMES, PLOT)} - before)
 
 
-def test_on_a_phone_names_do_not_overlap_and_the_list_below_stands_for_the_lasso(visit):
-    page = visit(390, "dark")
-    draw(page)
+def test_on_a_phone_names_do_not_overlap_and_the_list_below_stands_for_the_lasso(whole):
+    page = whole
+    put_on(page, "dark", 390)
     at_rest(page)
     shown = page.evaluate(NAMES, PLOT)
     assert shown and apart([name["box"] for name in shown])
@@ -293,8 +300,8 @@ def test_on_a_phone_names_do_not_overlap_and_the_list_below_stands_for_the_lasso
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_names_follow_the_slider_between_two_models(page, other_model):
-    draw(page)
+def test_names_follow_the_slider_between_two_models(whole, other_model):
+    page = whole
     clusters(page, 35)
     show(page, "Compare")
     page.locator("#map-other input").click()

@@ -30,8 +30,7 @@ def page(shared_page) -> Page:
     return shared_page
 
 
-def test_the_page_opens_with_an_answer_in_words_and_follows_the_typing(visit):
-    page = visit()
+def test_the_page_opens_with_an_answer_in_words_and_follows_the_typing(page):
     score = page.locator("#score")
     expect(score).to_have_text(re.compile(r"0\.\d{3}"))
     expect(page.locator("#score-words")).to_have_text(re.compile(r"^Close in \w+: higher than 9[\d.]+ % of random pairs\.$"))

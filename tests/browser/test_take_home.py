@@ -122,7 +122,10 @@ def commands(section: Locator, kind: str) -> str:
     return section.locator(f".hint:text-is('{kind}') + pre").inner_text()
 
 
-def test_a_kept_session_opens_without_network_and_its_commands_make_the_same_results(page, browser, tmp_path, shell, monkeypatch):
+def test_a_kept_session_opens_without_network_and_its_commands_make_the_same_results(
+    shared_page, browser, tmp_path, shell, monkeypatch
+):
+    page = shared_page
     open_example(page, "Support tickets")
     go_to(page, "Search")
     expect(page.locator("#hits .hit").first).to_be_visible()
@@ -156,17 +159,6 @@ def test_a_kept_session_opens_without_network_and_its_commands_make_the_same_res
     assert "map assets/examples/support_tickets.csv" in commands(drawn, "shell")
     kept.context.close()
     assert asked == [] and errors == []
-
-
-def test_copying_works_without_the_clipboard_of_secure_pages(page):
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.evaluate("() => Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true})")
-    link = page.locator("#comparison [data-label=shell]")
-    link.click()
-    expect(link).to_have_text("Copied")
-    page.locator("#sentence1 textarea").fill("")
-    page.locator("#sentence1 textarea").press("Control+v")
-    expect(page.locator("#sentence1 textarea")).to_have_value(re.compile("^python -m sbert_app similarity .*warm keyboard"))
 
 
 def test_a_chart_that_comes_late_is_presented_all_the_same(page):
@@ -204,3 +196,17 @@ def test_a_result_is_presented_large_and_escape_brings_the_page_back(shared_page
     expect(button).to_be_focused()
     assert page.evaluate("() => [document.querySelectorAll('[inert]').length, document.fullscreenElement]") == [0, None]
     assert shown(page, "#race-chart") == before
+
+
+def test_copying_works_without_the_clipboard_of_secure_pages(shared_page):
+    page = shared_page
+    go_to(page, "Similarity")
+    page.get_by_role("tab", name="Two sentences", exact=True).click()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.evaluate("() => Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true})")
+    link = page.locator("#comparison [data-label=shell]")
+    link.click()
+    expect(link).to_have_text("Copied")
+    page.locator("#sentence1 textarea").fill("")
+    page.locator("#sentence1 textarea").press("Control+v")
+    expect(page.locator("#sentence1 textarea")).to_have_value(re.compile("^python -m sbert_app similarity .*warm keyboard"))

@@ -49,8 +49,8 @@ def slide(page: Page, exponent: float) -> None:
     )
 
 
-def test_a_race_on_the_example_from_click_to_chart(page, visit, tmp_path):
-    open_tab(page)
+def test_a_race_on_the_example_from_click_to_chart(race, tmp_path):
+    page = race
     words = page.locator("#race-words")
     expect(words).to_contain_text(re.compile("In the paper.*2 days 17 hours.*5.0 seconds", re.DOTALL))  # without a click
     page.locator("#race-chart .js-plotly-plot").wait_for()
@@ -115,7 +115,7 @@ CUT = """() => [...document.querySelectorAll('input[type=range]')].filter(slider
 
 def test_the_thumbs_of_sliders_are_whole(race):
     page = race
-    page.locator("#race-options button").first.click()
+    seconds(page, 10)  # opens the options
     page.locator("#race-seconds input[type=range]").wait_for()
     assert page.evaluate(CUT) == []
 
@@ -147,8 +147,8 @@ def test_another_corpus_takes_its_place_and_a_small_one_says_what_it_needs(race)
     expect(page.locator("#race")).to_be_enabled()
 
 
-def test_a_reload_in_the_middle_frees_the_machine_and_a_click_before_the_session_is_there_counts(page, monkeypatch):
-    open_tab(page)
+def test_a_reload_in_the_middle_frees_the_machine_and_a_click_before_the_session_is_there_counts(race, monkeypatch):
+    page = race
     start_long_race(page)
     resume, clicked = Sessions.resume, threading.Event()
     monkeypatch.setattr(Sessions, "resume", lambda *args: clicked.wait() and resume(*args))
@@ -162,8 +162,8 @@ def test_a_reload_in_the_middle_frees_the_machine_and_a_click_before_the_session
     expect(page.locator("#race-words")).to_contain_text("against")
 
 
-def test_the_second_visitor_waits_and_can_search_meanwhile(visit):
-    first, second = visit(), visit()
+def test_the_second_visitor_waits_and_can_search_meanwhile(shared_page, visit):
+    first, second = shared_page, visit()
     for page in (first, second):
         open_tab(page)
     start_long_race(first)

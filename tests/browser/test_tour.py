@@ -17,9 +17,11 @@ def begin(page: Page) -> None:
     tell(page, 1)
 
 
-def test_the_tour_goes_through_every_tab_by_keyboard_and_leaves_nothing(visit):
-    """On a phone; what it shows at the end fits a wide window too."""
-    page = visit(390, "dark")
+def test_the_tour_goes_through_every_tab_by_keyboard_and_leaves_nothing(shared_page):
+    """On a phone, with all that moves; what it shows at the end fits a wide window too."""
+    page = shared_page
+    put_on(page, "dark", 390)
+    page.emulate_media(reduced_motion="no-preference")
     begin(page)
     expect(page.locator("#comparison")).to_contain_text("one may deny the other")
     expect(page.locator("#tour button", has_text="Next")).to_be_focused()
@@ -41,9 +43,11 @@ def test_the_tour_goes_through_every_tab_by_keyboard_and_leaves_nothing(visit):
     expect(page.locator("#tour")).to_have_count(0)
     expect(page.locator("#corpus-menu")).to_contain_text("Add a file")
     assert "corpus=" not in page.url
+    page.emulate_media(reduced_motion="reduce")
 
 
-def test_the_tour_is_left_at_any_step_and_keeps_ones_own_corpus(page):
+def test_the_tour_is_left_at_any_step_and_keeps_ones_own_corpus(shared_page):
+    page = shared_page
     page.locator("#corpus-menu button").click()
     page.get_by_role("tab", name="Paste", exact=True).click()
     page.locator("#pasted textarea").fill("one line\nanother line\na third one")
