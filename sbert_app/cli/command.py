@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from sbert_app.errors import UserError
-from sbert_app.jobs.corpus.job import INDEX_CORPUS
+from sbert_app.jobs.corpus.job import INDEX_CORPUS, IndexOptions
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, outcome_of
 from sbert_app.jobs.declaring.option import Argument, arguments, read
 from sbert_app.jobs.map.job import CLUSTER_MAP, MapOptions
@@ -132,8 +132,11 @@ def _run(
     if job.needs is not Needs.CORPUS:
         return run_to_outcome(job.steps(call, options))
     start = time.perf_counter()
-    subject, option = (INDEX_CORPUS, indexed_with) if store is None else (OPEN_COLLECTION, store)
-    indexed = run_to_outcome(subject.steps(call, subject.options(option)))
+    if store is None:
+        subject, given = INDEX_CORPUS, IndexOptions(indexed_with, getattr(options, "whole", True))
+    else:
+        subject, given = OPEN_COLLECTION, OPEN_COLLECTION.options(store)
+    indexed = run_to_outcome(subject.steps(call, given))
     for line in indexed.lines:
         print_note(line)
     seconds = {"index" if store is None else "open": time.perf_counter() - start}

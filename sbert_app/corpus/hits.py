@@ -1,16 +1,11 @@
-"""What a search gives, and the ways to rank; what a session keeps of an indexing, which can be searched besides the open corpus."""
+"""What a search gives, and the ways to rank; what a session keeps of an indexing."""
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.corpus.ranking.lexical import Span
 from sbert_app.corpus.ranking.maxsim import WordMatch
-from sbert_app.corpus.reader import Corpus
-from sbert_app.vectors import Vectors
 
 MAXSIM = "maxsim"  # a way to rank: hybrid, and the best hits compared token by token
 RANKINGS = {
@@ -88,7 +83,7 @@ class SearchResult:
     """Hits, best first, and milliseconds by stage. fitting: rows that fit the filters; searched: all rows of the corpus.
 
     store: set if a collection was searched; `fitting` is then the number of all its rows. cautions: sentences on rows that a filter
-    could not read, and on a query in a language that the model does not read.
+    could not read, and on a query in a language that the model does not read. read: how many rows the model has read, None for all.
     """
 
     query: str
@@ -102,19 +97,7 @@ class SearchResult:
     weak: float = -1.0  # 19 of 20 pairs written to be related score higher under this model; -1: not measured
     store: Store | None = None
     cautions: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class EncodedSoFar:
-    """What a running indexing has encoded: embeddings (n, dim), of the rows that `done`, (n,), names. Both change meanwhile."""
-
-    corpus: Corpus
-    model: str
-    fingerprint: str
-    embeddings: Vectors
-    done: NDArray[np.bool_]
-    passages: ClassVar[None] = None
-    of_corpus: ClassVar[bool] = True
+    read: int | None = None
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,12 @@ class VectorIndex:
         seconds = time.perf_counter() - start
         return cls(index, IndexReport(kind, rows, index.nbytes / 1e6, seconds, recall, queries, candidates), vectors)
 
+    @classmethod
+    def empty(cls, vectors: Vectors) -> "VectorIndex":
+        """An index of none of these vectors, (n, dim)."""
+        index = FaissIndex.build(FLAT, vectors.shape[1], 0, vectors[:0], [])
+        return cls(index, IndexReport("exact", 0, 0.0, 0.0, 1.0, 0, 0), vectors)
+
     def search(self, queries: Vectors, top: int) -> tuple[Vectors, Rows]:
         """Find the closest rows of unit queries, best first: scores and rows, (q, min(top, n)); row -1 where none was found."""
         top = min(top, self.report.rows)

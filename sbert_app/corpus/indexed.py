@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.filters import matching_rows
+from sbert_app.corpus.growing import Growing
 from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.passages import COST, Passages
 from sbert_app.corpus.ranking.fusion import Scores, best_first, best_rows, hybrid
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
 
 DENSE, WORDS, HYBRID = "dense", "words", "hybrid"  # ways to rank: by cosine, by BM25, by the sum of the z-scores of both
-FUSION, BM25 = "BM25 and fusion", "BM25"  # stages
+FUSION, BM25, READING = "BM25 and fusion", "BM25", "reading rows"  # stages
 FUSED_DEPTH = 100  # rows that hybrid search takes from each ranking
 
 
@@ -63,7 +64,7 @@ class IndexedCorpus:
 
     Of a sentence longer than the model reads it is of the beginning; passages: parts of such sentences, with embeddings of their
     own, None if there are none. truncated: the number of such sentences. saved_id: its id in the library, "" if it is not saved.
-    among: which rows are searched, (n,), None for all.
+    among: which rows are searched, (n,), None for all. growing: of a corpus that the model has not read whole; its index is empty.
     """
 
     corpus: Corpus
@@ -76,15 +77,28 @@ class IndexedCorpus:
     saved_id: str = ""
     passages: Passages | None = None
     among: NDArray[np.bool_] | None = None
+    growing: Growing | None = None
 
     @classmethod
     def build(
-        cls, corpus: Corpus, model: str, fingerprint: str, embeddings: Vectors, truncated: int = 0, passages: Passages | None = None
+        cls,
+        corpus: Corpus,
+        model: str,
+        fingerprint: str,
+        embeddings: Vectors,
+        truncated: int = 0,
+        passages: Passages | None = None,
+        lexical: LexicalIndex | None = None,
     ) -> "IndexedCorpus":
-        """Build both indexes. embeddings: (n, dim), rows of any length."""
+        """Build both indexes, that of words unless it is there. embeddings: (n, dim), rows of any length."""
         unit = unit_rows(embeddings)
-        lexical = LexicalIndex.build(corpus.sentences)
+        lexical = lexical or LexicalIndex.build(corpus.sentences)
         return cls(corpus, model, fingerprint, unit, VectorIndex.build(unit), lexical, truncated, passages=passages)
+
+    def fill(self, rows: Rows) -> None:
+        """Have the embeddings of these rows."""
+        if self.growing:
+            self.growing.fill(rows)
 
     @property
     def key(self) -> str:
@@ -104,7 +118,8 @@ class IndexedCorpus:
     @cached_property
     def _nbytes(self) -> int:
         passages = self.passages.nbytes if self.passages else 0
-        return self.embeddings.nbytes + int(self.index.report.megabytes * 1e6) + passages + self.corpus.nbytes
+        growing = self.growing.nbytes if self.growing else 0
+        return self.embeddings.nbytes + int(self.index.report.megabytes * 1e6) + passages + self.corpus.nbytes + growing
 
     @cached_property
     def tokens(self) -> TokenCache:
@@ -113,8 +128,8 @@ class IndexedCorpus:
 
     @cached_property
     def calibration(self) -> Calibration | None:
-        """The scores of random pairs of these sentences; None for a single sentence."""
-        return Calibration.from_embeddings(self.corpus.name, self.embeddings)
+        """The scores of random pairs of these sentences; None for a single sentence, and before all are read."""
+        return None if self.growing else Calibration.from_embeddings(self.corpus.name, self.embeddings)
 
     def cosines(self, query: Vectors, rows: Rows) -> tuple[Vectors, Rows]:
         """The cosine of each row with a unit query, (dim,), and the number of the passage that it is of, -1 for its own embedding.
@@ -162,16 +177,20 @@ class IndexedCorpus:
                 matched = matching_rows(self.corpus.filterable(), filters)
                 mask, notes = matched.mask if mask is None else mask & matched.mask, matched.notes
         fitting = len(self.corpus) if mask is None else int(mask.sum())
-        words, fused, coverage = None, None, 0.0
+        words, fused, coverage, ranked = None, None, 0.0, mask
         if way != WORDS:
+            if self.growing:
+                with _timed(READING, milliseconds):
+                    ranked = self.growing.ranked(query, text, mask)
             with _timed("search", milliseconds):
-                rows = self._closest(query, top if way == DENSE else max(top, FUSED_DEPTH), mask)
+                rows = self._closest(query, top if way == DENSE else max(top, FUSED_DEPTH), ranked)
         if way != DENSE:
             with _timed(BM25 if way == WORDS else FUSION, milliseconds):
                 words = self.lexical.scores(text)
-                counted = words if mask is None else words * mask
+                counted = words if ranked is None else words * ranked
                 if way == WORDS:
                     rows = best_rows(counted, top)
+                    self.fill(rows)
                 else:
                     coverage = self.lexical.coverage(text, counted)
                     rows, fused = hybrid(rows, lambda rows: self.cosines(query, rows)[0], counted, coverage)

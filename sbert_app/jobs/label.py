@@ -157,7 +157,7 @@ def adapt(bench: Workbench, session: Session) -> Adapted:
 
     if bench.settings.hosted:
         raise UserError("A hosted app saves no models. Use these labels for a training, and download its model.")
-    indexed, current = session.corpus(), labelling.labelling(session)
+    indexed, current = session.whole_corpus(), labelling.labelling(session)
     learnt, vectors = _judged(current, indexed.embeddings, LEARN)
     if len(learnt) < LEAST or len({*learnt.gold}) < 2:
         raise UserError(

@@ -72,7 +72,7 @@ def begin(bench: Workbench, session: Session) -> Labelling:
     """Begin to label the open corpus, or go on where one was. Raises UserError for a collection or a corpus of few pairs."""
     if (current := session.get(Labelling)) is not None:
         return current
-    indexed = session.corpus()
+    indexed = session.whole_corpus()
     refuse_collection(session.get(OpenCollection), "Labelling pairs")
     pairs, sentences = candidates(indexed), indexed.corpus.sentences
     log = Log() if bench.settings.hosted else Log.of(bench.settings.home / FOLDER, sentences)

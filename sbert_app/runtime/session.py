@@ -91,6 +91,13 @@ class Session:
             raise UserError("There is no corpus yet. Choose an example or upload a file under “Corpus” at the top of the page.")
         return corpus
 
+    def whole_corpus(self) -> IndexedCorpus:
+        """The open corpus, all of whose rows the model has read. Raises UserError if there is none, or it is still being read."""
+        corpus = self.corpus()
+        if corpus.growing:
+            raise UserError(corpus.growing.refusal)
+        return corpus
+
     def drop(self, kind: type) -> None:
         with self._lock:
             self._forget([kind])
@@ -107,7 +114,7 @@ class Session:
                     self._forget([type(value)])
 
     def open(self, corpus: IndexedCorpus, stop: Stop | None = None, *beside: object, without: type | None = None) -> bool:
-        """Open a corpus: revoke all runs, drop the last corpus's values. Returns False, changing nothing, if `stop` is revoked.
+        """Open a corpus: revoke other runs, drop the last corpus's values. Returns False, changing nothing, if `stop` is revoked.
 
         beside: values of this corpus, stored at the same moment. without: a further type whose value is dropped.
         """
@@ -115,7 +122,7 @@ class Session:
         def ready() -> bool:
             if stop is not None and stop.revoked:
                 return False
-            self.revoke_all()
+            self.revoke_all(stop)
             dropped.extend(self._forget([k for k in self._values if getattr(k, "of_corpus", False) or k is without]))
             return True
 
@@ -132,12 +139,13 @@ class Session:
             values = list(self._values.values())
         _close(values)
 
-    def revoke_all(self) -> None:
-        """End every run; they store nothing."""
+    def revoke_all(self, but: Stop | None = None) -> None:
+        """End every run, but this one; they store nothing."""
         with self._lock:
             for stop in self._jobs.values():
-                stop.revoke()
-            self._jobs.clear()
+                if stop is not but:
+                    stop.revoke()
+            self._jobs = {job: stop for job, stop in self._jobs.items() if stop is but}
 
     def weigh(self) -> None:
         """Count again what the values hold: some keep what they have computed."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     import bm25s
+    from scipy.sparse import csr_matrix
 
 Item = TypeVar("Item")
 Span = tuple[int, int]  # first character, last character + 1
@@ -65,6 +66,15 @@ class LexicalIndex:
         holding = np.array([0 if token is None else int(starts[token + 1] - starts[token]) for token in tokens], dtype=float)
         rare = np.log1p((count - holding + 0.5) / (holding + 0.5))
         return np.where([word in STOP_WORDS for word in words], 0.0, rare)
+
+    def weighted_words(self) -> tuple["csr_matrix", list[str]]:
+        """What each word adds to the score of each sentence, (n, words) sparse float32, and the words."""
+        from scipy.sparse import csc_matrix  # not for the first page
+
+        parts, vocabulary = self._scorer.scores, self._scorer.vocab_dict
+        columns = len(parts["indptr"]) - 1
+        weights = csc_matrix((parts["data"], parts["indices"], parts["indptr"]), (parts["num_docs"], columns))
+        return weights.tocsr(), sorted(vocabulary, key=vocabulary.__getitem__)[:columns]
 
     @property
     def words(self) -> Iterable[str]:

@@ -2,24 +2,31 @@
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sbert_app.collections.opened import OpenCollection, refuse_collection
-from sbert_app.corpus.hits import EncodedSoFar, FormerIndex, Indexing
+from sbert_app.corpus.growing import Growing
+from sbert_app.corpus.hits import FormerIndex, Indexing
+from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.mending import MENDS, mended
 from sbert_app.corpus.passages import LongTexts
+from sbert_app.corpus.ranking.lexical import LexicalIndex
+from sbert_app.corpus.ranking.static import StaticVectors
 from sbert_app.corpus.reader import Corpus, existing, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
+from sbert_app.jobs.declaring.option import flag, option
 from sbert_app.jobs.search.open_corpus import cautions
 from sbert_app.models.files.finding import DEFAULT_ENCODER
+from sbert_app.runtime.device import EmbeddingJob
 from sbert_app.runtime.line import Stop, place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -34,11 +41,15 @@ log = logging.getLogger(__name__)
 
 INDEXING = "indexing"  # job name
 ENCODING = "Encoding"  # the stage in which rows are searched already
+AT_ONCE = 2_000  # rows to encode, from which on a corpus is opened before it is indexed: fewer take a second or two
 
 
 @dataclass(frozen=True)
 class IndexOptions:
     model: str = model_option()
+    whole: bool = option(
+        "Read every row before answering. Without, a search lets the model read the rows it needs.", flag("whole"), True
+    )
 
 
 def index_corpus(call: Call, options: IndexOptions) -> Steps:
@@ -50,9 +61,13 @@ def index_corpus(call: Call, options: IndexOptions) -> Steps:
     """
     session, table = call.bench.sessions.open(call.stop.visitor), call.required_table()
     session.put(table)
-    step = Step[IndexedCorpus]("")
-    for step in index(call.bench, session, call.columns or [guess_column(table.frame)], options.model):
-        yield step
+    step, columns = Step[IndexedCorpus](""), call.columns or [guess_column(table.frame)]
+    with closing(index(call.bench, session, columns, options.model)) as steps:
+        for step in steps:
+            if not options.whole and (begun := session.get(IndexedCorpus)) and begun.growing:
+                step = replace(step, result=begun, notes=(begun.growing.told,))
+                break
+            yield step
     if step.result is None:
         return
     indexed, source, passages = step.result, step.result.corpus, len(step.result.passages or ())
@@ -85,7 +100,7 @@ def waiting_table(session: Session) -> Table:
 
 def index(
     bench: Workbench, session: Session, columns: list[str], model: str = DEFAULT_ENCODER, mends: Sequence[str] = ()
-) -> Iterator[Step[IndexedCorpus]]:
+) -> Generator[Step[IndexedCorpus]]:
     """Index the session's table. The last step has the corpus or is `stopped`; until then the previous corpus stays open.
 
     mends: what to mend before, of MENDS.
@@ -102,25 +117,31 @@ def index_again(bench: Workbench, session: Session, model: str) -> Iterator[Step
     """Index the open corpus with another model, as `index`."""
     corpus = session.corpus().corpus
     refuse_collection(session.get(OpenCollection), "Indexing again")
-    yield from _run(bench, session, corpus, model)
+    yield from _run(bench, session, corpus, model, early=False)
 
 
-def _run(bench: Workbench, session: Session, corpus: Corpus, model: str) -> Iterator[Step[IndexedCorpus]]:
+def _run(bench: Workbench, session: Session, corpus: Corpus, model: str, early: bool = True) -> Iterator[Step[IndexedCorpus]]:
     """Wait in the queue, index, and open the result, unless the run was revoked, as another corpus was opened.
 
-    The index of another model of the same corpus is kept beside it.
+    early: open a corpus of more than AT_ONCE rows before it is indexed.
     """
     stop = session.begin(INDEXING)
     with bench.lines.corpora.join(stop) as waiting:
         yield from (_step(place_in_line(before, "job"), corpus) for before in waiting)
-        for step in _index(bench, session, corpus, model, stop):
-            if step.result is not None:
-                before, how = session.get(IndexedCorpus), Indexing(step.seconds, step.rate, step.notes)
-                same_rows = before and before.corpus.sentences == step.result.corpus.sentences
-                former = [FormerIndex(before)] if before and same_rows and before.fingerprint != step.result.fingerprint else []
-                if not session.open(step.result, stop, how, *former):
-                    step = replace(step, stage="Stopped", stopped=True, result=None)
+        for step in _index(bench, session if early else None, corpus, model, stop):
+            if step.result is not None and not _open(session, step.result, step, stop):
+                step = replace(step, stage="Stopped", stopped=True, result=None)
             yield step
+
+
+def _open(session: Session, indexed: IndexedCorpus, step: Step[IndexedCorpus], stop: Stop) -> bool:
+    """Open what was indexed, beside the index of another model of the same corpus. False if the run was revoked."""
+    before, how = session.get(IndexedCorpus), Indexing(step.seconds, step.rate, step.notes)
+    if before and before.growing and before.corpus is indexed.corpus:  # open already: what belongs to it stays
+        return session.swap(before, indexed) and session.put(how, stop)
+    same_rows = before and not before.growing and before.corpus.sentences == indexed.corpus.sentences
+    former = [FormerIndex(before)] if before and same_rows and before.fingerprint != indexed.fingerprint else []
+    return session.open(indexed, stop, how, *former)
 
 
 def _step(stage: str, corpus: Corpus) -> Step[IndexedCorpus]:
@@ -128,8 +149,11 @@ def _step(stage: str, corpus: Corpus) -> Step[IndexedCorpus]:
     return Step(stage, 0, len(corpus), unit="sentences")
 
 
-def _index(bench: Workbench, session: Session, corpus: Corpus, model: str, stop: Stop) -> Iterator[Step[IndexedCorpus]]:
-    """Load the corpus from the library, or encode and index it; the last step has it or is `stopped`."""
+def _index(bench: Workbench, session: Session | None, corpus: Corpus, model: str, stop: Stop) -> Iterator[Step[IndexedCorpus]]:
+    """Load the corpus from the library, or encode and index it; the last step has it or is `stopped`.
+
+    session: where a large corpus is opened at once.
+    """
     yield _step("Loading the model", corpus)
     encoder = bench.registry.encoder(model)
     start = time.perf_counter()
@@ -149,14 +173,18 @@ def _index(bench: Workbench, session: Session, corpus: Corpus, model: str, stop:
 
 
 def _encode(
-    bench: Workbench, session: Session, corpus: Corpus, encoder: "Encoder", long_texts: LongTexts, stop: Stop
+    bench: Workbench, session: Session | None, corpus: Corpus, encoder: "Encoder", long_texts: LongTexts, stop: Stop
 ) -> Iterator[Step[IndexedCorpus]]:
     """Encode sentences and passages, and build the index."""
     texts, start, count = long_texts.texts, time.perf_counter(), len(corpus)
     job, total = bench.embedder.job(encoder, [*corpus.sentences, *texts]), count + len(texts)
+    lexical = None
+    if session and total - job.cached > AT_ONCE:
+        yield _step("Reading the words", corpus)
+        lexical = LexicalIndex.build(corpus.sentences)
+        session.open(growing(bench, corpus, encoder, lexical, job), stop)
     step = Step[IndexedCorpus](ENCODING, job.cached, total, skipped=job.cached, unit=_unit(len(texts)))
-    so_far = EncodedSoFar(corpus, encoder.name, encoder.fingerprint, job.embeddings[:count], job.done[:count])
-    with closing(job.run()) as batches, session.holding(so_far, stop):
+    with closing(job.run()) as batches:
         for done in batches:
             step = replace(step, done=done, seconds=time.perf_counter() - start)
             if stop.is_set() and done < total:
@@ -166,7 +194,7 @@ def _encode(
     yield replace(step, stage="Building the index")
     rows, rest = np.split(job.embeddings, [count])
     passages = long_texts.passages(rest)
-    indexed = IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, rows, long_texts.count, passages)
+    indexed = IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, rows, long_texts.count, passages, lexical)
     if not bench.settings.hosted and not corpus.first_query:  # an example need not be saved
         try:
             indexed = replace(indexed, saved_id=bench.library.save(indexed))
@@ -174,6 +202,17 @@ def _encode(
             log.warning("corpus not saved: %s", error)
             step = replace(step, notes=(f"Ready to search, but not saved for next time: {error.strerror or error}.",))
     yield replace(step, stage="Indexed", result=indexed)
+
+
+def growing(bench: Workbench, corpus: Corpus, encoder: "Encoder", lexical: LexicalIndex, job: EmbeddingJob) -> IndexedCorpus:
+    """The corpus before it is indexed: each query lets the model read the rows that matter to it, besides those of the job."""
+    static = StaticVectors(lexical, lambda words: bench.embedder.embed(encoder, words))
+    rows, has = job.embeddings[: len(corpus)], job.done[: len(corpus)]
+    read = Growing(
+        corpus.sentences, lexical, static, partial(bench.device.encode, encoder, prompt=encoder.document_prompt), rows, has
+    )
+    index = VectorIndex.empty(read.embeddings)
+    return IndexedCorpus(corpus, encoder.name, encoder.fingerprint, read.embeddings, index, lexical, growing=read)
 
 
 def _unit(passages: int) -> str:

@@ -121,7 +121,7 @@ class SecondOpinion:
 
 def mine(bench: Workbench, session: Session) -> Iterator[Step[Mined]]:
     """Mine the session's corpus; the result of the last step stays in the session until another corpus is opened."""
-    yield from in_line(bench, session, MINING, _mined(bench, session.corpus(), session.get(OpenCollection)))
+    yield from in_line(bench, session, MINING, _mined(bench, session.whole_corpus(), session.get(OpenCollection)))
 
 
 def _mined(bench: Workbench, indexed: IndexedCorpus, opened: OpenCollection | None) -> Iterator[Step[Mined]]:

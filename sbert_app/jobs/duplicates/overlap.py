@@ -107,7 +107,7 @@ def compare_file(bench: Workbench, session: Session, table: Table) -> Iterator[S
 
     The last step has the result, which stays in the session, or is `stopped`.
     """
-    indexed = session.corpus()
+    indexed = session.whole_corpus()
     refuse_collection(session.get(OpenCollection), "A comparison with another file")
     columns = list(indexed.corpus.columns)
     if not set(columns) <= set(table.frame.columns):

@@ -60,6 +60,8 @@ def draw(
 ) -> Iterator[Points2D | CorpusMap]:
     """Draw the session's corpus: yields a preview, moving points, then the map, which the session keeps. Stoppable."""
     indexed = mapped_corpus(bench, session, model)
+    if indexed.growing:
+        raise UserError(indexed.growing.refusal)
     stop = session.begin(MAP)
     session.put(DrawingBegun(), stop)
     try:
@@ -176,7 +178,7 @@ def cluster_map(call: Call, options: MapOptions) -> Steps:
         agreement with label columns (purity, ari, nmi), projection, notes, seconds by stage, places: row counted from 1, x, y,
         cluster (-1: outlier).
     """
-    call.session.corpus()  # raises without a corpus, for which the example would be drawn
+    call.session.whole_corpus()  # raises without a corpus, for which the example would be drawn
     for step in draw(call.bench, call.session, ClusterOptions.read(options.method, options.clusters, options.outliers)):
         if not isinstance(step, CorpusMap):
             yield Step(step.stage, step.done, step.total)

@@ -27,6 +27,7 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.storage import read_object, reading, write_object, writing
 
 FILE = "cluster_names.json"  # in the folder of a saved corpus, and deleted with it
+PREVIEW, SKETCH = "Preview", "Sketch"  # stages before a map is drawn
 DRAWN_AT_ONCE = 20_000  # rows; a larger corpus is drawn when its visitor asks for it
 MOST_CLUSTERINGS = 50  # of a visitor or a saved corpus: the oldest are forgotten first
 
@@ -66,18 +67,22 @@ def other_models(bench: Workbench, session: Session, model: str) -> list[str]:
 
 
 def preview(bench: Workbench, session: Session, model: str = DEFAULT_ENCODER) -> Points2D | None:
-    """The first two principal components of the session's corpus, computed in milliseconds; None if the session has a map."""
+    """The first two principal components of the session's corpus, computed in milliseconds; None if the session has a map.
+
+    Of a corpus that is still being read, those of its static vectors: a sketch.
+    """
     if session.get(CorpusMap) is not None:
         return None
     indexed = mapped_corpus(bench, session, model)
-    drawn = fitted_rows(len(indexed.embeddings))
-    return Points2D("Preview", drawn, first_points(indexed.embeddings[drawn]))
+    vectors = indexed.growing.static.rows if indexed.growing else indexed.embeddings
+    drawn = fitted_rows(len(vectors))
+    return Points2D(SKETCH if indexed.growing else PREVIEW, drawn, first_points(vectors[drawn]))
 
 
 def begins(session: Session) -> bool:
     """Whether to draw the open corpus now, without a click: once for each corpus of at most DRAWN_AT_ONCE rows."""
     indexed = session.get(IndexedCorpus)
-    if indexed is None or len(indexed.corpus) > DRAWN_AT_ONCE or session.get(CorpusMap) is not None:
+    if indexed is None or indexed.growing or len(indexed.corpus) > DRAWN_AT_ONCE or session.get(CorpusMap) is not None:
         return False
     return session.put_first(DrawingBegun())
 

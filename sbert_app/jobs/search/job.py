@@ -50,6 +50,7 @@ class SearchOptions:
     rerank: bool = option("Order the best 30 hits by a cross-encoder, which reads query and text together.", flag("rerank"), False)
     cross_encoder: str = cross_encoder_option(DEFAULT_CROSS_ENCODER, FOR_ANSWERS)
     ranking: str = option(f"How hits are ranked: {WAYS}.", choice("ranking", RANKINGS), DEFAULT_RANKING)
+    whole: bool = option("Read the whole file before, not only the rows that may be hits.", flag("whole"), False, endpoint=False)
 
     @property
     def way(self) -> str:
@@ -66,13 +67,15 @@ def search_job(call: Call, options: SearchOptions) -> Steps:
         their similarity and weight, best: the sentence that matches best, passage: the part of a long text that the scores are of,
         else None; both are first character and last + 1), milliseconds by stage, cautions: sentences on rows that a filter could
         not read, and on a query in a language that the model does not read; of a collection its name, kind of index and recall; of
-        several files, row is an id, and row_name its file and row.
+        several files, row is an id, and row_name its file and row; of a corpus that is still being read, read: how many rows the
+        model has read.
     """
     result = search(call.bench, call.session, options)
     lines = [f"{hit.score:.3f}  row {hit.row_name or hit.row:<6} {_shown(hit)}" for hit in result.hits]
     collection = {"collection": asdict(result.store)} if result.store else {}
     answer = {"hits": [asdict(hit) for hit in result.hits], "milliseconds": result.milliseconds, "cautions": list(result.cautions)}
-    yield Outcome(answer | collection, [*lines, *result.cautions])
+    read = {} if result.read is None else {"read": result.read}
+    yield Outcome(answer | collection | read, [*lines, *result.cautions])
 
 
 def _shown(hit: Hit) -> str:
@@ -158,6 +161,7 @@ def _row(opened: IndexedCorpus | OpenCollection, row: int) -> tuple[str, Vectors
     """The text of a row and its unit embedding, (dim,). Raises UserError if what is open does not have it."""
     if isinstance(opened, IndexedCorpus):
         place = opened.corpus.index_of(row)
+        opened.fill(np.array([place]))
         return opened.corpus.sentences[place], opened.embeddings[place]
     with opened.reading():
         table = opened.collection.fetch([row])

@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sbert_app.corpus.hits import MAXSIM, NAMED, EncodedSoFar, Hit, SearchResult
-from sbert_app.corpus.indexed import DENSE, IndexedCorpus, Ranking
-from sbert_app.corpus.ranking.fusion import best_first, compared_order
+from sbert_app.corpus.hits import MAXSIM, NAMED, Hit, SearchResult
+from sbert_app.corpus.indexed import IndexedCorpus, Ranking
+from sbert_app.corpus.ranking.fusion import compared_order
 from sbert_app.corpus.ranking.maxsim import COMPARED, best_sentence
 from sbert_app.corpus.reader import Corpus
-from sbert_app.errors import UserError
-from sbert_app.jobs.search.open_corpus import checked_query
 from sbert_app.runtime.device import Device
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors, unit_rows
 from sbert_app.wording import plural
 
@@ -26,7 +22,6 @@ if TYPE_CHECKING:
 
 WAITED, NOTICEABLE = "waited for others", 1e-3  # stage name; seconds of waiting for the device below which it is left out
 MAXSIM_STAGE = "MaxSim"
-TOP = 5  # of the rows encoded so far
 
 
 def encode_query(device: Device, query: str, encoder: "Encoder") -> tuple[Vectors, dict[str, float]]:
@@ -97,24 +92,7 @@ def reranked(device: Device, result: SearchResult, top: int, cross: "PairScorer"
     return replace(result, hits=hits, milliseconds=milliseconds, cross_encoder=cross.name)
 
 
-def search_so_far(bench: Workbench, session: Session, query: str) -> SearchResult:
-    """The closest of the rows encoded so far, by meaning. Raises UserError if nothing is being indexed, or for a blank query."""
-    query = checked_query(bench, query)
-    so_far = session.get(EncodedSoFar)
-    if so_far is None:
-        raise UserError("The indexing has ended. Search the corpus in the Search tab.")
-    encoder = bench.registry.encoder_of(so_far.model, so_far.fingerprint)
-    vector = unit_rows(bench.device.encode(encoder, [query], encoder.prompt("query")))[0]
-    rows = np.flatnonzero(so_far.done)
-    cosines = unit_rows(so_far.embeddings[rows]) @ vector
-    order = best_first(cosines)[:TOP]
-    ranking = Ranking(rows[order], cosines[order], np.full(len(order), -1), {}, len(rows))
-    return _result(query, so_far, ranking, {}, DENSE)
-
-
-def _result(
-    query: str, indexed: IndexedCorpus | EncodedSoFar, ranked: Ranking, before: dict[str, float], ranking: str
-) -> SearchResult:
+def _result(query: str, indexed: IndexedCorpus, ranked: Ranking, before: dict[str, float], ranking: str) -> SearchResult:
     """The rows of a ranking as hits. before: milliseconds of earlier stages."""
     corpus, passages = indexed.corpus, indexed.passages
     records = corpus.metadata.iloc[ranked.rows].to_dict("records")
@@ -139,7 +117,8 @@ def _result(
         for place, (row, score, passage, words, record) in enumerate(columns)
     ]
     milliseconds = before | ranked.milliseconds
-    return SearchResult(query, hits, milliseconds, indexed.model, len(corpus), ranked.fitting, ranking, cautions=ranked.notes)
+    read, counts = indexed.growing.read if indexed.growing else None, (len(corpus), ranked.fitting)
+    return SearchResult(query, hits, milliseconds, indexed.model, *counts, ranking, cautions=ranked.notes, read=read)
 
 
 def _copies(corpus: Corpus, ranked: Ranking) -> list[list[int | str]]:

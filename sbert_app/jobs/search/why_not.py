@@ -59,7 +59,7 @@ def why_not_job(call: Call, options: WhyNotOptions) -> Steps:
 
 def why_not(bench: Workbench, session: Session, asked: WhyNotOptions) -> Miss:
     """Find out why the expected row, its number in the file or a text, is not among the hits. Raises UserError without a corpus."""
-    indexed, filters = session.corpus(), asked.filters or {}
+    indexed, filters = session.whole_corpus(), asked.filters or {}
     refuse_collection(session.get(OpenCollection), "This")
     mask = matching_rows(indexed.corpus.filterable(), filters).mask if filters else None
     encoder = bench.registry.encoder_of(indexed.model, indexed.fingerprint)

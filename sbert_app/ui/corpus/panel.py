@@ -202,7 +202,7 @@ class CorpusPanel:
         return {self.export: gr.Row(visible=is_open), self.other_columns: columns, **hidden}
 
     def _on_make(self, kind: str, session: Session) -> Any:
-        indexed, path = session.corpus(), self._shelf.folder() / f"embeddings.{kind}"
+        indexed, path = session.whole_corpus(), self._shelf.folder() / f"embeddings.{kind}"
         with writing("The file"):
             indexed.write_embeddings(path)
         return gr.DownloadButton(f"Download {path.name} ({path.stat().st_size / 1e6:.1f} MB)", value=str(path), visible=True)

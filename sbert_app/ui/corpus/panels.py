@@ -1,4 +1,4 @@
-"""Two parts of the corpus panel: index a file, with a search of the rows encoded so far; and open a collection by its address."""
+"""Two parts of the corpus panel: index a file, of which a large one is open at once; and open a collection by its address."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -9,10 +9,9 @@ from markupsafe import Markup
 
 from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.jobs.corpus.job import ENCODING, INDEXING, index, index_again, waiting_table
+from sbert_app.jobs.corpus.job import INDEXING, index, index_again, waiting_table
 from sbert_app.jobs.corpus.opening import other_index
 from sbert_app.jobs.open_collection import listed, open_address
-from sbert_app.jobs.search.ranked_hits import search_so_far
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
@@ -37,12 +36,6 @@ class IndexingPanel:
         self._bench, self._session, self._index = bench, session, start
         self.progress = gr.HTML(elem_id="progress", js_on_load=None)
         self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="stop")
-        with gr.Column(visible=False, elem_id="so-far") as self.so_far:
-            self.query = gr.Textbox(
-                label="Search the rows encoded so far", placeholder="No need to wait: type a query and press Enter", max_lines=1,
-                elem_id="so-far-query",
-            )  # fmt: skip
-            self.hits = gr.HTML(elem_id="so-far-hits", js_on_load=None)
 
     def draw_notices(self) -> None:
         """What is said of the open corpus, below the bar; assets/style.css shows one notice at a time."""
@@ -57,14 +50,10 @@ class IndexingPanel:
     ) -> None:
         """Connect events. chosen: text columns and mends; shown: the components that `show` updates once the corpus is indexed."""
         self._show = show
-        session, with_model, outputs = [self._session], [self._session, model], [*shown, self.notice, self.so_far, self.hits]
+        session, with_model, outputs = [self._session], [self._session, model], [*shown, self.notice]
         inputs, stop = [*session, *chosen, model], lambda session: session.stop(INDEXING)
-        for run in (
-            self.job.listen(self._index.click, self._on_index, inputs, outputs, stop),
-            self.job.listen(self.again.click, self._on_index_again, with_model, outputs, None),
-        ):
-            run.failure(lambda: gr.Column(visible=False), None, self.so_far, **PRIVATE)
-        self.query.submit(handler(self._on_query), [*session, self.query], self.hits, **PRIVATE)
+        self.job.listen(self._index.click, self._on_index, inputs, outputs, stop)
+        self.job.listen(self.again.click, self._on_index_again, with_model, outputs, None)
         gr.on(
             [opened.change, model.change], handler(self._on_model), with_model,
             [self.stale_row, self.stale, self.again], trigger_mode="always_last", **PRIVATE,
@@ -77,16 +66,16 @@ class IndexingPanel:
         yield from self._indexing(session, session.corpus().corpus.name, index_again(self._bench, session, model))
 
     def _indexing(self, session: Session, name: str, steps: Iterator[Step[IndexedCorpus]]) -> Iterator[Updates]:
-        """Show the rows encoded so far while rows are encoded, then the corpus. name: of the file."""
-        shown = partial(view.progress, name=name)
-        for step, state in self.job.following(steps, shown, None):
+        """Show the progress, and the corpus once it is open, which a large one is before it is indexed. name: of the file."""
+        begun = False
+        for step, state in self.job.following(steps, partial(view.progress, name=name), None):
+            growing = (indexed := session.get(IndexedCorpus)) is not None and indexed.growing is not None
             if step.result:
                 state |= self._show(session) | {self.progress: "", self.notice: view.ready(step.result)}
-            encoding = step.stage == ENCODING
-            yield {**state, self.so_far: gr.Column(visible=encoding), **({} if encoding else {self.hits: ""})}
-
-    def _on_query(self, session: Session, query: str) -> str:
-        return view.so_far(search_so_far(self._bench, session, query))
+            elif growing and not (begun and step.stopped):
+                state |= ({} if begun else self._show(session)) | {self.notice: view.reading(step, name)}
+                begun = True
+            yield state
 
     def _on_model(self, session: Session, model: str) -> Updates:
         """Say whether the chosen model is another than the one of the open corpus's index."""

@@ -6,7 +6,7 @@ from pathlib import PurePath
 from markupsafe import Markup
 
 from sbert_app.collections.opened import OpenCollection
-from sbert_app.corpus.hits import Indexing, SearchResult
+from sbert_app.corpus.hits import Indexing
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.corpus.mending import DATES, MARKUP, REPEATS, SPACES, Finding
@@ -26,7 +26,6 @@ NO_CORPUS = "Add a file, or try an example"
 RECENT_SHOWN = 5
 FAULT_LENGTH = 120  # characters of an example of what is wrong
 MENDS = {MARKUP: "Take out HTML", SPACES: "Tidy spaces", DATES: "Write dates as 2026-03-31", REPEATS: "Keep one row of each text"}
-SO_FAR_LENGTH = 160  # characters of a hit while a corpus is being indexed
 NEXT = {"Search": "Search it", "Duplicates": "Find duplicates", "Map": "Draw its map"}  # tab -> what to do there
 FORMATS = "csv, tsv, txt, jsonl, json, parquet or xlsx; the text formats also as .gz"
 
@@ -130,13 +129,12 @@ def progress(step: Step[IndexedCorpus], name: str) -> Markup:
     return html.progress(step.done, step.total, text + kept, "Indexing")
 
 
-def so_far(result: SearchResult) -> Markup:
-    """The hits among the rows encoded so far."""
-    if not result.hits:
-        return html.hint("No row is encoded yet.")
-    line = f"Closest of the {amount(result.fitting, 'row')} of {result.searched:,} encoded so far"
-    hits = [[f"{hit.score:.3f}", f"{hit.row:,}", html.short(hit.sentence, SO_FAR_LENGTH)] for hit in result.hits]
-    return html.status(line) + html.table(["cosine", "row", "text"], hits)
+def reading(step: Step[IndexedCorpus], name: str) -> Markup:
+    """That a corpus can be searched while the model reads it, and how far it is."""
+    left = f", {duration(step.left)} left" if step.left else ""
+    line = Markup('<p role="status"><span><b>{}</b> can be searched now. The model has read {:,} of {:,} {}{}{}</span></p>')
+    then = ". The rest was stopped." if step.stopped else ": then come map and duplicates."
+    return line.format(name, step.done, step.total, step.unit, "" if step.stopped else left, then)
 
 
 def card(indexed: IndexedCorpus, how: Indexing | None = None) -> Markup:
@@ -145,7 +143,8 @@ def card(indexed: IndexedCorpus, how: Indexing | None = None) -> Markup:
     recall = f", recall@10 {report.recall:.3f}, measured on {report.recall_queries} rows" if report.kind == "approximate" else ""
     further = f" and {amount(len(indexed.passages), 'passage')}" if indexed.passages else ""
     size = f"{amount(len(source), 'sentence')}{further} · {_short(indexed.model)}"
-    facts = [f"{indexed.embeddings.shape[1]} dimensions", f"{report.kind} index, {report.megabytes:.1f} MB{recall}"]
+    index = indexed.growing.told if indexed.growing else f"{report.kind} index, {report.megabytes:.1f} MB{recall}"
+    facts = [f"{indexed.embeddings.shape[1]} dimensions", index]
     if how:
         encoded = f"encoded in {duration(how.seconds)} ({how.rate:,.0f} sentences/s)"
         facts.append(encoded if how.rate else f"from the cache in {duration(how.seconds)}")

@@ -106,7 +106,8 @@ class MapTab:
         if in_view is True and kept.begins(session):
             yield from self._on_draw(session, model, still, method, count, outliers)
         elif in_view is True and not kept.draws(session) and (shown := kept.preview(self._bench, session, model)):
-            yield {self.plot: chart.layout_figure(shown.points, shown.drawn), self.stage: view.PREVIEW}
+            stage = view.SKETCH if shown.stage == kept.SKETCH else view.PREVIEW
+            yield {self.plot: chart.layout_figure(shown.points, shown.drawn), self.stage: stage}
         else:
             yield {self.plot: gr.skip()}  # Gradio clears the outputs of a generator that yields nothing
 

@@ -16,6 +16,7 @@ from sbert_app.wording import change_100, plural
 
 HOW_TO = "Hover: its sentence. Click: its neighbours. Lasso: the points inside. Double-click: all again."
 NEAR = "Near points are similar; distances between clusters and their sizes on the map mean little."
+SKETCH = Markup('<p class="stage">A sketch, from the words of each row: the map can be drawn when the model has read all rows.</p>')
 PREVIEW = Markup('<p class="stage">Preview: the first two principal components. Draw the map to see named clusters.</p>')
 NO_MAP = "Similar sentences will be close on the map, in named groups, which are listed here."
 NOTHING_CHOSEN = "Click a point, draw a lasso, or choose a cluster to list sentences here."

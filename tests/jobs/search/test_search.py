@@ -12,12 +12,11 @@ import pytest
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
-from sbert_app.jobs.corpus.job import ENCODING, INDEXING, index
+from sbert_app.jobs.corpus.job import INDEXING, index
 from sbert_app.jobs.corpus.opening import delete_saved, open_example, open_saved, read_lines, saved_corpora
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.search.job import SearchOptions
 from sbert_app.jobs.search.open_corpus import first_query, offered, weak_below
-from sbert_app.jobs.search.ranked_hits import search_so_far
 from sbert_app.models.files.finding import NEW_POLY
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
@@ -312,27 +311,3 @@ def test_weak_hits_score_lower_than_nearly_all_related_pairs(shared_bench):
         assert all(hit.score > weak for hit in hits if hit.sentence == text)
     far = search(shared_bench, session, "quantum chromodynamics of gluons", 1)
     assert far.hits[0].score < weak < 0.5
-
-
-def test_what_is_encoded_so_far_answers_while_the_rest_is_encoded(bench, unknown):
-    session = brought(bench, unknown)
-    answers = []
-    for event in index(bench, session, ["text"]):
-        if event.stage == ENCODING and 0 < event.done < len(unknown):
-            answers.append((event.done, search_so_far(bench, session, unknown[17])))
-    assert len(answers) > 2
-    for done, result in answers:
-        assert result.fitting == done and result.searched == len(unknown) and len(result.hits) <= 5
-    assert any(result.hits[0].row == 18 for _, result in answers)  # as soon as it is encoded
-    with pytest.raises(UserError, match="has ended"):
-        search_so_far(bench, session, "anything")
-
-
-def test_a_failed_or_stopped_indexing_leaves_nothing_to_search(bench, unknown):
-    session = brought(bench, unknown)
-    for event in index(bench, session, ["text"]):
-        if event.done:
-            session.stop(INDEXING)
-    assert event.stopped
-    with pytest.raises(UserError, match="has ended"):
-        search_so_far(bench, session, "anything")

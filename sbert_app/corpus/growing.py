@@ -1,0 +1,100 @@
+"""A corpus that is searched before the model has read all of it: words and static vectors choose rows, which it reads at once."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.corpus.ranking.fusion import best_first, hybrid
+from sbert_app.corpus.ranking.lexical import LexicalIndex
+from sbert_app.corpus.ranking.static import StaticVectors
+from sbert_app.vectors import Rows, Vectors, unit_rows
+
+CANDIDATES = 100  # rows that are read for a query (docs/search.md)
+LEARNED, MOST_LEARNED = 500, 2_000  # rows by which the static vectors are mapped at first, and at most
+DEPTH = 200  # of the ranking by static vectors, and of that by words, from which they are chosen
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(eq=False)
+class Growing:
+    """What the model has read of n sentences: by queries, and by the indexing behind them.
+
+    encode: the model, k sentences -> (k, dim). indexed: rows of any length, (n, dim), which the indexing writes; has: which, (n,).
+    embeddings: unit rows, (n, dim); done: which, (n,).
+    """
+
+    sentences: Sequence[str]
+    lexical: LexicalIndex
+    static: StaticVectors
+    encode: Callable[[list[str]], Vectors]
+    indexed: Vectors
+    has: Mask
+    embeddings: Vectors = field(init=False)
+    done: Mask = field(init=False)
+    _learned: int = LEARNED // 2  # rows that the static vectors were mapped by; before the first time half of the least
+
+    def __post_init__(self) -> None:
+        self.embeddings, self.done = np.zeros(self.indexed.shape, np.float32), np.zeros(len(self.has), bool)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory besides sentences and `embeddings`, in bytes."""
+        return self.static.nbytes + self.indexed.nbytes
+
+    @property
+    def read(self) -> int:
+        """How many rows the model has read."""
+        return int((self.done | self.has).sum())
+
+    @property
+    def told(self) -> str:
+        """How far the model is, in words."""
+        return f"The model has read {self.read:,} of {len(self.sentences):,} rows, those that seemed to matter first."
+
+    @property
+    def refusal(self) -> str:
+        """Why what needs all rows cannot be done yet."""
+        rows = f"{self.read:,} of {len(self.sentences):,} rows"
+        return (
+            f"The model has read {rows}, and this needs all of them. Search works already. If it was stopped, read the file again."
+        )
+
+    def fill(self, rows: Rows) -> None:
+        """Let the model read those of these rows that it has not read yet."""
+        known = np.flatnonzero(self.has & ~self.done)
+        self._put(known, self.indexed[known])
+        unread = rows[~self.done[rows]]
+        if len(unread):
+            self._put(unread, self.encode([self.sentences[row] for row in unread.tolist()]))
+
+    def learn(self) -> None:
+        """Map the static vectors by the rows read, again each time these have doubled, up to MOST_LEARNED."""
+        rows = np.flatnonzero(self.done)
+        if min(len(rows), MOST_LEARNED) >= 2 * self._learned:
+            self._learned = len(rows)
+            rows = np.random.default_rng(0).choice(rows, min(len(rows), MOST_LEARNED), replace=False)
+            self.static.learn(rows, self.embeddings[rows])
+
+    def ranked(self, query: Vectors, text: str, fits: Mask | None) -> Mask:
+        """Read the rows that are most likely the best for a unit query, (dim,), and its text; those that fit and are read, (n,)."""
+        self.fill(np.empty(0, np.int64))
+        self.learn()
+        self.fill(self.candidates(query, text, fits))
+        return self.done.copy() if fits is None else self.done & fits
+
+    def candidates(self, query: Vectors, text: str, fits: Mask | None) -> Rows:
+        """The most likely rows, at most CANDIDATES."""
+        cosines, words = self.static.cosines(query), self.lexical.scores(text)
+        if fits is not None:
+            cosines, words = np.where(fits, cosines, -2), words * fits
+        coverage = self.lexical.coverage(text, words)
+        rows, _ = hybrid(best_first(cosines)[:DEPTH], cosines.__getitem__, words, coverage)
+        chosen = rows[:CANDIDATES]
+        return chosen if fits is None else chosen[fits[chosen]]
+
+    def _put(self, rows: Rows, vectors: Vectors) -> None:
+        self.embeddings[rows] = unit_rows(vectors)
+        self.done[rows] = True

@@ -1,0 +1,150 @@
+"""A corpus that is searched before the model has read it: what is found, what is scored, what waits, what stays."""
+
+import json
+
+import numpy as np
+import pytest
+
+from sbert_app.corpus.growing import CANDIDATES, LEARNED
+from sbert_app.corpus.hits import RANKINGS, Indexing
+from sbert_app.corpus.indexed import DENSE, IndexedCorpus
+from sbert_app.corpus.ranking.static import StaticVectors
+from sbert_app.errors import UserError
+from sbert_app.jobs.corpus import job
+from sbert_app.jobs.corpus.job import ENCODING, INDEXING, index
+from sbert_app.jobs.corpus.opening import open_example
+from sbert_app.jobs.duplicates.job import mine
+from sbert_app.jobs.labelling import begin
+from sbert_app.jobs.map.job import ClusterOptions, draw
+from sbert_app.jobs.map.kept import SKETCH, begins, preview
+from sbert_app.jobs.search.job import SearchOptions, beside
+from sbert_app.jobs.search.open_corpus import judge, judgements
+from sbert_app.jobs.search.why_not import WhyNotOptions, why_not
+from sbert_app.models.files.finding import DEFAULT_ENCODER
+from tests.searching import brought, more_like, search
+
+QUERIES = ("charged two times", "I cannot get into my account", "the parcel did not arrive", "no sound from the speaker")
+
+
+@pytest.fixture
+def unread(bench, sentences, monkeypatch):
+    """A session whose corpus of 926 tickets is open, of which the model has read nothing; the steps that index it."""
+    monkeypatch.setattr(job, "AT_ONCE", 100)
+    session = brought(bench, [f"{sentence} Please help." for sentence in sentences])
+    steps = index(bench, session, ["text"])
+    next(step for step in steps if step.stage == ENCODING)
+    assert session.corpus().growing.read == 0
+    return session, steps
+
+
+def test_the_first_answer_is_that_of_the_whole_index(bench, unread):
+    session, steps = unread
+    first = {query: search(bench, session, query, 5) for query in QUERIES}
+    for number, result in enumerate(first.values(), 1):
+        assert len(result.hits) == 5 and result.read <= number * CANDIDATES and result.searched == result.fitting == 926
+    *_, last = steps
+    assert last.result is session.get(IndexedCorpus) and session.corpus().growing is None and session.get(Indexing).rate > 0
+    whole = {query: search(bench, session, query, 5) for query in QUERIES}
+    shared = [{hit.row for hit in first[query].hits} & {hit.row for hit in whole[query].hits} for query in QUERIES]
+    assert [first[query].hits[0].row for query in QUERIES] == [whole[query].hits[0].row for query in QUERIES]
+    assert sum(map(len, shared)) >= 16 and all(result.read is None for result in whole.values())
+
+
+@pytest.mark.parametrize("ranking", RANKINGS)
+def test_a_score_is_the_models_cosine_never_a_static_one(bench, unread, ranking):
+    session, _ = unread
+    encoder = bench.registry.encoder()
+    for hits in (search(bench, session, QUERIES[0], 10, ranking=ranking).hits, more_like(bench, session, 7, 5).hits):
+        assert hits
+    query, *rows = encoder.encode(
+        [QUERIES[0], *(hit.sentence for hit in search(bench, session, QUERIES[0], 10, ranking=ranking).hits)]
+    )
+    scores = [hit.score for hit in search(bench, session, QUERIES[0], 10, ranking=ranking).hits]
+    np.testing.assert_allclose(scores, np.array(rows) @ query, atol=1e-3)
+    other = beside(bench, session, DENSE, SearchOptions(QUERIES[0]))
+    assert [hit.score for hit in other.hits] == sorted((hit.score for hit in other.hits), reverse=True)
+
+
+def test_only_rows_that_fit_the_filters_are_read(bench, unread):
+    session, _ = unread
+    result = search(bench, session, QUERIES[0], 10, filters={"text": {"contains": "refund"}})
+    growing = session.corpus().growing
+    read = [growing.sentences[row] for row in np.flatnonzero(growing.done)]
+    assert 0 < result.fitting < 926 and read and all("refund" in sentence.lower() for sentence in read)
+
+
+def test_what_needs_all_rows_waits_and_the_map_is_a_sketch(bench, unread):
+    session, steps = unread
+    search(bench, session, QUERIES[0], 3)
+    for ask in (
+        lambda: list(mine(bench, session)),
+        lambda: list(draw(bench, session, ClusterOptions())),
+        lambda: begin(bench, session),
+        lambda: why_not(bench, session, WhyNotOptions(QUERIES[0], "7")),
+    ):
+        with pytest.raises(UserError, match=r"read \d+ of 926 rows, and this needs all of them"):
+            ask()
+    sketch = preview(bench, session, DEFAULT_ENCODER)
+    assert sketch.stage == SKETCH and np.isfinite(sketch.points).all() and not begins(session)
+    assert session.corpus().calibration is None
+    list(steps)
+    assert begins(session)
+
+
+def test_what_was_judged_stays_when_the_index_is_whole_and_a_stop_leaves_what_was_read(bench, unread):
+    session, steps = unread
+    judge(bench, session, QUERIES[0], 3, 2)
+    step = next(step for step in steps if step.done > 100)
+    session.stop(INDEXING)
+    *_, step = steps
+    assert step.stopped and search(bench, session, QUERIES[0], 3).read > 100
+    assert judgements(session).of_query(QUERIES[0]) == {3: 2}
+    *_, last = index(bench, session, ["text"])  # another reading of the same file is another corpus
+    assert last.result is session.corpus() and last.skipped > 100
+
+
+def test_another_corpus_that_is_opened_meanwhile_stays(bench, unread, sentences):
+    session, steps = unread
+    open_example(bench, session, "field_notes.csv")
+    *_, last = steps
+    assert last.stopped and session.corpus().corpus.name == "field_notes.csv"
+
+
+def test_rows_that_were_read_teach_the_static_vectors(bench, unread):
+    session, _ = unread
+    growing, encoder, unknown = session.corpus().growing, bench.registry.encoder(), slice(500, 926)
+    truth, queries = encoder.encode(growing.sentences), encoder.encode(list(QUERIES))
+
+    def agreement():
+        """The mean correlation with the model's cosines, over rows that nothing was learned from."""
+        pairs = ((growing.static.cosines(query)[unknown], (truth @ query)[unknown]) for query in queries)
+        return np.mean([np.corrcoef(*pair)[0, 1] for pair in pairs])
+
+    before = agreement()
+    growing.fill(np.arange(LEARNED - 1))
+    growing.learn()
+    assert agreement() == before > 0.6  # too few rows
+    growing.fill(np.arange(LEARNED))
+    growing.learn()
+    assert agreement() > before + 0.01
+
+
+def test_a_corpus_of_one_word_or_none_has_static_vectors(encoder):
+    from sbert_app.corpus.ranking.lexical import LexicalIndex
+
+    for sentences in (["word"] * 3, ["", "…"]):
+        static = StaticVectors(LexicalIndex.build(sentences), encoder.encode)
+        assert static.rows.shape == (len(sentences), encoder.dim) and np.isfinite(static.cosines(encoder.encode(["word"])[0])).all()
+
+
+def test_the_shell_answers_before_it_has_read_the_file(shell, write):
+    lines = [
+        f"Ticket {number}: the {word} does not work"
+        for number in range(300)
+        for word in "printer phone modem lamp radio oven fan".split()
+    ]
+    file = str(write("many.txt", "\n".join(lines)))
+    first = json.loads(shell("search", file, "--query", "the telephone is broken", "--json")[0])
+    assert "phone" in first["hits"][0]["sentence"] and 0 < first["read"] <= CANDIDATES
+    whole = json.loads(shell("search", file, "--query", "the telephone is broken", "--whole", "--json")[0])
+    assert "phone" in whole["hits"][0]["sentence"] and "read" not in whole
