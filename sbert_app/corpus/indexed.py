@@ -81,19 +81,11 @@ class IndexedCorpus:
 
     @classmethod
     def build(
-        cls,
-        corpus: Corpus,
-        model: str,
-        fingerprint: str,
-        embeddings: Vectors,
-        truncated: int = 0,
-        passages: Passages | None = None,
-        lexical: LexicalIndex | None = None,
+        cls, corpus: Corpus, model: str, fingerprint: str, embeddings: Vectors, lexical: LexicalIndex | None = None
     ) -> "IndexedCorpus":
-        """Build both indexes, that of words unless it is there. embeddings: (n, dim), rows of any length."""
+        """Build the indexes, that of words unless it is there. embeddings: (n, dim), rows of any length."""
         unit = unit_rows(embeddings)
-        lexical = lexical or LexicalIndex.build(corpus.sentences)
-        return cls(corpus, model, fingerprint, unit, VectorIndex.build(unit), lexical, truncated, passages=passages)
+        return cls(corpus, model, fingerprint, unit, VectorIndex.build(unit), lexical or LexicalIndex.build(corpus.sentences))
 
     def fill(self, rows: Rows) -> None:
         """Have the embeddings of these rows."""

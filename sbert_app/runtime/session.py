@@ -114,15 +114,16 @@ class Session:
                     self._forget([type(value)])
 
     def open(self, corpus: IndexedCorpus, stop: Stop | None = None, *beside: object, without: type | None = None) -> bool:
-        """Open a corpus: revoke other runs, drop the last corpus's values. Returns False, changing nothing, if `stop` is revoked.
+        """Open a corpus: revoke all runs, drop the last corpus's values. Returns False, changing nothing, if `stop` is revoked.
 
-        beside: values of this corpus, stored at the same moment. without: a further type whose value is dropped.
+        beside: values of this corpus, stored at the same moment. without: a further type whose value is dropped. The run that
+        reads a growing corpus goes on.
         """
 
         def ready() -> bool:
             if stop is not None and stop.revoked:
                 return False
-            self.revoke_all(stop)
+            self.revoke_all(stop if corpus.growing else None)
             dropped.extend(self._forget([k for k in self._values if getattr(k, "of_corpus", False) or k is without]))
             return True
 

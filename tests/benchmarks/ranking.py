@@ -2,13 +2,15 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from sbert_app.corpus.growing import Growing, StaticVectors
 from sbert_app.corpus.hits import MAXSIM
-from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
+from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus, Ranking
 from sbert_app.corpus.passages import LongTexts
 from sbert_app.corpus.ranking.fusion import compared_order
 from sbert_app.corpus.ranking.maxsim import COMPARED, TokenCache
@@ -17,10 +19,11 @@ from sbert_app.grid.ranking import measures
 from sbert_app.labelled.queries import Queries
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.vectors import Rows, Vectors, unit_rows
 from tests.benchmarks import data, models
 
-WAYS = (DENSE, WORDS, HYBRID, MAXSIM)
+FIRST = "first"  # MAXSIM before the corpus is indexed: the model reads only what static vectors and words choose for the query
+WAYS = (DENSE, WORDS, HYBRID, MAXSIM, FIRST)
 DEPTH, MOST_QUERIES, RESAMPLES = 100, 1_000, 2_000
 SENTENCES_A_TEXT = 20  # joined, and cut to a number of words, to measure the stage
 TOKEN_BYTES = 2 * 1024**3  # all token vectors of the largest set, so that each is computed once
@@ -88,20 +91,38 @@ def indexed_corpus(encoder: Encoder, sentences: list[str]) -> IndexedCorpus:
         pass
     passages = long_texts.passages(encoder.encode(long_texts.texts))
     embeddings = encoder.encode(sentences)
-    indexed = IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, embeddings, long_texts.count, passages)
+    indexed = IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, embeddings)
+    indexed = replace(indexed, truncated=long_texts.count, passages=passages)
     indexed.__dict__["tokens"] = TokenCache(TOKEN_BYTES)
     return indexed
 
 
-def rankings(encoder: Encoder, indexed: IndexedCorpus, query: str, vector: Vectors) -> dict[str, Any]:
+def unread(encoder: Encoder, indexed: IndexedCorpus) -> IndexedCorpus:
+    """The same corpus before the model has read a row; what it reads then is taken from the whole one."""
+    vectors = dict(zip(indexed.corpus.sentences, indexed.embeddings, strict=True))
+    static, count = StaticVectors(indexed.lexical), len(indexed.corpus)
+    static.place(encoder.encode(static.words))
+    nothing = np.zeros((count, encoder.dim), np.float32), np.zeros(count, bool)
+    growing = Growing(
+        indexed.corpus.sentences, indexed.lexical, static, lambda texts: np.stack([vectors[t] for t in texts]), *nothing
+    )
+    return replace(indexed, embeddings=growing.embeddings, passages=None, growing=growing)
+
+
+def word_by_word(encoder: Encoder, indexed: IndexedCorpus, query: str, both: Ranking) -> Rows:
+    """The rows of a hybrid ranking in the order of MAXSIM."""
+    comparison = indexed.compared(encoder, query, both.rows[:COMPARED].tolist(), both.passages[:COMPARED].tolist())
+    return both.rows[compared_order(both.fused, comparison.matches.scores, both.coverage)]
+
+
+def rankings(encoder: Encoder, indexed: IndexedCorpus, first: IndexedCorpus, query: str, vector: Vectors) -> dict[str, Any]:
     """The best DEPTH rows of each way for a query, as Search ranks them. A question that is a row itself is left out."""
     best = {way: indexed.rank(vector, query, DEPTH, {}, way) for way in (DENSE, WORDS, HYBRID)}
-    both = best[HYBRID]
-    head = both.rows[:COMPARED]
-    comparison = indexed.compared(encoder, query, head.tolist(), both.passages[:COMPARED].tolist())
-    order = compared_order(both.fused, comparison.matches.scores, both.coverage)
-    rows = {way: ranking.rows for way, ranking in best.items()} | {MAXSIM: both.rows[order]}
-    same = [row for row in head.tolist() if indexed.corpus.sentences[row] == query]
+    first.growing.done[:] = False
+    both = {MAXSIM: (indexed, best[HYBRID]), FIRST: (first, first.rank(vector, query, DEPTH, {}, HYBRID))}
+    rows = {way: ranking.rows for way, ranking in best.items()}
+    rows |= {way: word_by_word(encoder, of, query, ranking) for way, (of, ranking) in both.items()}
+    same = [row for row in best[HYBRID].rows.tolist() if indexed.corpus.sentences[row] == query]
     return {way: ranking[~np.isin(ranking, same)] for way, ranking in rows.items()}
 
 
@@ -110,7 +131,8 @@ def one_set(encoder: Encoder, queries: Queries, measure: str) -> dict[str, Any]:
     start = time.perf_counter()
     indexed = indexed_corpus(encoder, queries.documents)
     vectors = unit_rows(encoder.encode(queries.queries, encoder.prompt("query")))
-    ranked = [rankings(encoder, indexed, *query) for query in zip(queries.queries, vectors, strict=True)]
+    first = unread(encoder, indexed)
+    ranked = [rankings(encoder, indexed, first, *query) for query in zip(queries.queries, vectors, strict=True)]
     values = {way: measures(queries, [rows[way] for rows in ranked])[measure] for way in WAYS}
     return {
         "documents": len(queries.documents),
@@ -119,6 +141,7 @@ def one_set(encoder: Encoder, queries: Queries, measure: str) -> dict[str, Any]:
         "mean_x100": {way: 100 * float(column.mean()) for way, column in values.items()},
         "minus_dense": {way: paired(values[way], values[DENSE]) for way in WAYS[1:]},
         "maxsim_minus_hybrid": paired(values[MAXSIM], values[HYBRID]),
+        "first_minus_maxsim": paired(values[FIRST], values[MAXSIM]),
         "seconds": time.perf_counter() - start,
     }
 

@@ -230,21 +230,25 @@ def test_a_saved_corpus_is_deleted_after_a_question_and_long_texts_are_counted(s
     expect(card).to_have_count(0)
 
 
-def test_what_is_encoded_so_far_can_be_searched_while_the_rest_is(shared_page, tmp_path):
+def test_a_large_file_is_searched_before_it_is_read_whole(shared_page, tmp_path):
     page = shared_page
     path = tmp_path / "letters.csv"
     rows = [
         f"letter {i} about the {place} and its {thing} in the year {1000 + i}"
-        for i in range(40)
+        for i in range(120)
         for place in PLACES
         for thing in THINGS
     ]
     path.write_text("\n".join(["text", *rows]) + "\n")
     upload(page, path)
     page.locator("#index").click()
-    query = page.locator("#so-far-query input, #so-far-query textarea")
-    query.fill("a letter on an orchard")
-    query.press("Enter")
-    expect(page.locator("#so-far-hits")).to_contain_text(re.compile(r"Closest of the [\d,]+ rows of 4,000 encoded so far"))
+    notice = page.locator("#corpus-notice")
+    expect(notice).to_contain_text(re.compile(r"letters\.csv can be searched now\. The model has read [\d,]+ of 12,000"))
+    page.locator(".corpus-button").click()
     page.locator("#stop").click()
-    expect(page.locator("#so-far")).to_be_hidden()
+    expect(notice).to_contain_text("The rest was stopped.")
+    page.get_by_role("tab", name="Search").click()
+    page.locator("#query input, #query textarea").fill("a letter on an orchard")
+    page.locator("#search").click()
+    expect(page.locator("#hits li").first).to_contain_text("orchard")
+    expect(page.locator("#hits")).to_contain_text(re.compile(r"of 12,000, [\d,]+ of them read by the model so far"))

@@ -113,7 +113,7 @@ def test_the_endpoint_has_what_is_declared(endpoints, job):
     declared = {a.name: a for a in arguments(job.options) if a.endpoint}
     assert [name for name in parameters if name not in SUBJECTS] == list(declared)
     shell_only = [a.name for a in arguments(job.options) if not a.endpoint and not a.kind.output]
-    assert shell_only in ([], ["colour"], ["remove"], ["word_vectors", "data", "tasks"])
+    assert shell_only in ([], ["colour"], ["remove"], ["word_vectors", "data", "tasks"], ["whole"])
     for name, argument in declared.items():
         assert parameters[name].default == (inspect.Parameter.empty if argument.required else argument.default)
         assert f"{name}: {argument.about}" in endpoints[job.name].__doc__

@@ -5,28 +5,23 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sbert_app.collections.opened import OpenCollection, refuse_collection
-from sbert_app.corpus.growing import Growing
 from sbert_app.corpus.hits import FormerIndex, Indexing
-from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.mending import MENDS, mended
 from sbert_app.corpus.passages import LongTexts
-from sbert_app.corpus.ranking.lexical import LexicalIndex
-from sbert_app.corpus.ranking.static import StaticVectors
 from sbert_app.corpus.reader import Corpus, existing, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
+from sbert_app.jobs.corpus.opening import open_unread
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import flag, option
 from sbert_app.jobs.search.open_corpus import cautions
 from sbert_app.models.files.finding import DEFAULT_ENCODER
-from sbert_app.runtime.device import EmbeddingJob
 from sbert_app.runtime.line import Stop, place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -47,9 +42,7 @@ AT_ONCE = 2_000  # rows to encode, from which on a corpus is opened before it is
 @dataclass(frozen=True)
 class IndexOptions:
     model: str = model_option()
-    whole: bool = option(
-        "Read every row before answering. Without, a search lets the model read the rows it needs.", flag("whole"), True
-    )
+    whole: bool = option("Whether every row is read first.", flag("whole"), True, shell=False, endpoint=False)
 
 
 def index_corpus(call: Call, options: IndexOptions) -> Steps:
@@ -62,7 +55,7 @@ def index_corpus(call: Call, options: IndexOptions) -> Steps:
     session, table = call.bench.sessions.open(call.stop.visitor), call.required_table()
     session.put(table)
     step, columns = Step[IndexedCorpus](""), call.columns or [guess_column(table.frame)]
-    with closing(index(call.bench, session, columns, options.model)) as steps:
+    with closing(index(call.bench, session, columns, options.model, early=not options.whole)) as steps:
         for step in steps:
             if not options.whole and (begun := session.get(IndexedCorpus)) and begun.growing:
                 step = replace(step, result=begun, notes=(begun.growing.told,))
@@ -99,18 +92,23 @@ def waiting_table(session: Session) -> Table:
 
 
 def index(
-    bench: Workbench, session: Session, columns: list[str], model: str = DEFAULT_ENCODER, mends: Sequence[str] = ()
+    bench: Workbench,
+    session: Session,
+    columns: list[str],
+    model: str = DEFAULT_ENCODER,
+    mends: Sequence[str] = (),
+    early: bool = True,
 ) -> Generator[Step[IndexedCorpus]]:
     """Index the session's table. The last step has the corpus or is `stopped`; until then the previous corpus stays open.
 
-    mends: what to mend before, of MENDS.
+    mends: what to mend before, of MENDS. early: open a corpus of more than AT_ONCE rows before it is indexed.
     """
     columns, table = validation.names(columns, "sentence columns"), waiting_table(session)
     for mend in mends:
         validation.one_of(mend, "mend", MENDS)
     table = mended(table, existing(table, columns), mends) if mends else table
     corpus = read_corpus(table, columns, bench.settings.limits)
-    yield from _run(bench, session, corpus, model)
+    yield from _run(bench, session, corpus, model, early)
 
 
 def index_again(bench: Workbench, session: Session, model: str) -> Iterator[Step[IndexedCorpus]]:
@@ -120,11 +118,8 @@ def index_again(bench: Workbench, session: Session, model: str) -> Iterator[Step
     yield from _run(bench, session, corpus, model, early=False)
 
 
-def _run(bench: Workbench, session: Session, corpus: Corpus, model: str, early: bool = True) -> Iterator[Step[IndexedCorpus]]:
-    """Wait in the queue, index, and open the result, unless the run was revoked, as another corpus was opened.
-
-    early: open a corpus of more than AT_ONCE rows before it is indexed.
-    """
+def _run(bench: Workbench, session: Session, corpus: Corpus, model: str, early: bool) -> Iterator[Step[IndexedCorpus]]:
+    """Wait in the queue, index, and open the result, unless the run was revoked, as another corpus was opened."""
     stop = session.begin(INDEXING)
     with bench.lines.corpora.join(stop) as waiting:
         yield from (_step(place_in_line(before, "job"), corpus) for before in waiting)
@@ -178,11 +173,8 @@ def _encode(
     """Encode sentences and passages, and build the index."""
     texts, start, count = long_texts.texts, time.perf_counter(), len(corpus)
     job, total = bench.embedder.job(encoder, [*corpus.sentences, *texts]), count + len(texts)
-    lexical = None
     if session and total - job.cached > AT_ONCE:
-        yield _step("Reading the words", corpus)
-        lexical = LexicalIndex.build(corpus.sentences)
-        session.open(growing(bench, corpus, encoder, lexical, job), stop)
+        yield from open_unread(bench, session, corpus, encoder, job, stop)
     step = Step[IndexedCorpus](ENCODING, job.cached, total, skipped=job.cached, unit=_unit(len(texts)))
     with closing(job.run()) as batches:
         for done in batches:
@@ -193,8 +185,10 @@ def _encode(
             yield step
     yield replace(step, stage="Building the index")
     rows, rest = np.split(job.embeddings, [count])
-    passages = long_texts.passages(rest)
-    indexed = IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, rows, long_texts.count, passages, lexical)
+    opened = session and session.get(IndexedCorpus)
+    lexical = opened.lexical if opened and opened.corpus is corpus else None
+    indexed = IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, rows, lexical)
+    indexed = replace(indexed, truncated=long_texts.count, passages=long_texts.passages(rest))
     if not bench.settings.hosted and not corpus.first_query:  # an example need not be saved
         try:
             indexed = replace(indexed, saved_id=bench.library.save(indexed))
@@ -202,17 +196,6 @@ def _encode(
             log.warning("corpus not saved: %s", error)
             step = replace(step, notes=(f"Ready to search, but not saved for next time: {error.strerror or error}.",))
     yield replace(step, stage="Indexed", result=indexed)
-
-
-def growing(bench: Workbench, corpus: Corpus, encoder: "Encoder", lexical: LexicalIndex, job: EmbeddingJob) -> IndexedCorpus:
-    """The corpus before it is indexed: each query lets the model read the rows that matter to it, besides those of the job."""
-    static = StaticVectors(lexical, lambda words: bench.embedder.embed(encoder, words))
-    rows, has = job.embeddings[: len(corpus)], job.done[: len(corpus)]
-    read = Growing(
-        corpus.sentences, lexical, static, partial(bench.device.encode, encoder, prompt=encoder.document_prompt), rows, has
-    )
-    index = VectorIndex.empty(read.embeddings)
-    return IndexedCorpus(corpus, encoder.name, encoder.fingerprint, read.embeddings, index, lexical, growing=read)
 
 
 def _unit(passages: int) -> str:

@@ -1,18 +1,32 @@
-"""Open a corpus in a session: pasted lines, an example, a saved corpus; and what another model would make of the open one."""
+"""Open a corpus in a session: an example, a saved one, one not read yet; and what another model would make of the open one."""
 
 import time
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 from sbert_app.collections.opened import OpenCollection
+from sbert_app.corpus.growing import Growing, StaticVectors
+from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import SavedCorpus
+from sbert_app.corpus.ranking.lexical import LexicalIndex
+from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.models.files.finding import DEFAULT_ENCODER
+from sbert_app.runtime.device import EmbeddingJob
+from sbert_app.runtime.line import Stop
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Limits
+from sbert_app.step import Step
 from sbert_app.tables import Table, table_from_lines
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
 
 NAME_LENGTH = 32
 TIMED_SENTENCES = 64  # encoded to estimate how long a whole corpus takes
@@ -32,6 +46,31 @@ def read_lines(text: str, limits: Limits) -> Table:
 def open_example(bench: Workbench, session: Session, name: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus:
     """Open a bundled corpus, which needs no indexing."""
     return _open(session, bench.examples.indexed(name, bench.registry.encoder(model)))
+
+
+def open_unread(
+    bench: Workbench, session: Session, corpus: Corpus, encoder: "Encoder", encoding: EmbeddingJob, stop: Stop
+) -> Iterator[Step[IndexedCorpus]]:
+    """Open a corpus that the model has not read, unless it is stopped: each query lets it read the rows that matter to it.
+
+    encoding: of all rows, first those of the corpus; what it has done counts as read.
+    """
+    lexical = LexicalIndex.build(corpus.sentences)
+    static = StaticVectors(lexical)
+    words = bench.embedder.job(encoder, static.words)
+    with closing(words.run()) as batches:
+        for done in batches:
+            if stop.is_set():
+                return
+            yield Step("Reading the words", done, len(static.words), unit="words")
+    static.place(words.embeddings)
+    rows, has = encoding.embeddings[: len(corpus)], encoding.done[: len(corpus)]
+    read = partial(bench.device.encode, encoder, prompt=encoder.document_prompt)
+    growing = Growing(corpus.sentences, lexical, static, read, rows, has)
+    index = VectorIndex.empty(growing.embeddings)
+    session.open(
+        IndexedCorpus(corpus, encoder.name, encoder.fingerprint, growing.embeddings, index, lexical, growing=growing), stop
+    )
 
 
 def saved_corpora(bench: Workbench) -> list[SavedCorpus]:

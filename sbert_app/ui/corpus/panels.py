@@ -67,14 +67,14 @@ class IndexingPanel:
 
     def _indexing(self, session: Session, name: str, steps: Iterator[Step[IndexedCorpus]]) -> Iterator[Updates]:
         """Show the progress, and the corpus once it is open, which a large one is before it is indexed. name: of the file."""
-        begun = False
+        shown = before = session.get(IndexedCorpus)
         for step, state in self.job.following(steps, partial(view.progress, name=name), None):
-            growing = (indexed := session.get(IndexedCorpus)) is not None and indexed.growing is not None
+            indexed = session.get(IndexedCorpus)
             if step.result:
                 state |= self._show(session) | {self.progress: "", self.notice: view.ready(step.result)}
-            elif growing and not (begun and step.stopped):
-                state |= ({} if begun else self._show(session)) | {self.notice: view.reading(step, name)}
-                begun = True
+            elif indexed and indexed is not before and indexed.growing:
+                state |= ({} if indexed is shown else self._show(session)) | {self.notice: view.reading(step, name)}
+                shown = indexed
             yield state
 
     def _on_model(self, session: Session, model: str) -> Updates:

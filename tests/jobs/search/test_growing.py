@@ -5,10 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from sbert_app.corpus.growing import CANDIDATES, LEARNED
+from sbert_app.corpus.growing import CANDIDATES, LEARNED, StaticVectors
 from sbert_app.corpus.hits import RANKINGS, Indexing
 from sbert_app.corpus.indexed import DENSE, IndexedCorpus
-from sbert_app.corpus.ranking.static import StaticVectors
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus import job
 from sbert_app.jobs.corpus.job import ENCODING, INDEXING, index
@@ -133,7 +132,8 @@ def test_a_corpus_of_one_word_or_none_has_static_vectors(encoder):
     from sbert_app.corpus.ranking.lexical import LexicalIndex
 
     for sentences in (["word"] * 3, ["", "…"]):
-        static = StaticVectors(LexicalIndex.build(sentences), encoder.encode)
+        static = StaticVectors(LexicalIndex.build(sentences))
+        static.place(encoder.encode(static.words))
         assert static.rows.shape == (len(sentences), encoder.dim) and np.isfinite(static.cosines(encoder.encode(["word"])[0])).all()
 
 
