@@ -131,10 +131,9 @@ def progress(step: Step[IndexedCorpus], name: str) -> Markup:
 
 def reading(step: Step[IndexedCorpus], name: str) -> Markup:
     """That a corpus can be searched while the model reads it, and how far it is."""
-    left = f", {duration(step.left)} left" if step.left else ""
-    line = Markup('<p role="status"><span><b>{}</b> can be searched now. The model has read {:,} of {:,} {}{}{}</span></p>')
-    then = ". The rest was stopped." if step.stopped else ": then come map and duplicates."
-    return line.format(name, step.done, step.total, step.unit, "" if step.stopped else left, then)
+    left = ", then it was stopped" if step.stopped else f", {duration(step.left)} left" if step.left else ""
+    line = Markup('<p role="status"><span><b>{}</b> can be searched: {:,} of {:,} {} read{}</span></p>')
+    return line.format(html.short(name, 30), step.done, step.total, step.unit, left)
 
 
 def card(indexed: IndexedCorpus, how: Indexing | None = None) -> Markup:
