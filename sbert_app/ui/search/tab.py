@@ -26,6 +26,7 @@ from sbert_app.ui.search.panels import JUDGED, JudgingPanel, SearchControls, Sta
 
 HITS = "hits"  # the element of the result
 INSIDE = "inside"  # the chip of what is selected on the map
+FOCUS = "() => document.querySelector('#query :is(input, textarea)')?.focus()"
 LEAD = "Find sentences by what they **mean**, in your own file: different words, same idea."
 # "picked" is a custom event: a row to look for more like it, a number of hits, a ranking to compare with, or a filter to remove.
 PICKED = """
@@ -88,14 +89,19 @@ class SearchTab:
         triggers = [self.query.submit, self.go.click, *self.options.changes]
         searched = gr.on(triggers, handler(self._on_search), everything, answer, trigger_mode="always_last", **busy(HITS))
         no_longer_busy(searched, HITS)
-        filtered = filters.menus.chosen(handler(self._on_filters), everything, [filters.state, *answer], **busy(HITS))
+        filtered = filters.menus.chosen(
+            handler(self._on_filters), everything, [filters.state, *answer], trigger_mode="always_last", **busy(HITS)
+        )
         no_longer_busy(filtered, HITS)
         self.hits.picked(handler(self._on_picked), everything, [self.query, self.options.beside, *answer], **PRIVATE)
         removed = [*options, filters.menus, *answer, self.standing.block]
         self.chips.picked(handler(self._on_removed), everything, removed, **PRIVATE)
         self.judging.listen(self.hits)
         self.standing.listen(self._asked, self._session, everything, self.hits)
-        selection.inside(handler(self._on_inside), everything, [self.chips, self.hits, self.standing.block], **PRIVATE)
+        inside = selection.inside(
+            handler(self._on_inside), everything, [self.query, *filters.outputs, *answer, self.standing.block], **PRIVATE
+        )
+        inside.success(None, None, None, js=FOCUS, **PRIVATE)
 
     def _on_opened(self, values: Values) -> Updates:
         """Show the corpus and its filters; search it with the typed query or, for an example, with the example's.
@@ -125,8 +131,11 @@ class SearchTab:
 
     def _on_search(self, values: Values) -> Updates:
         updates = self._search(values)
-        values[self._session].put(ChosenOptions({component: values[component] for component in self.options.components}))
+        self._keep(values)
         return updates
+
+    def _keep(self, values: Values) -> None:
+        values[self._session].put(ChosenOptions({component: values[component] for component in self.options.components}))
 
     def _on_filters(self, values: Values, event: gr.EventData) -> Updates:
         chosen = self.options.filters.changed(values, event)
@@ -173,14 +182,23 @@ class SearchTab:
         return {**changed, **self._on_search(values | changed)}
 
     def _on_inside(self, values: Values) -> Updates:
-        """Search only what is selected on the map. "Expected another row?" looks in the whole corpus, so it is not there."""
-        search_inside(values[self._session])
-        return {**self._answered(values), self.standing.block: gr.Accordion(visible=False)}
+        """Search only what is selected on the map, all of it: without the former query and filters.
+
+        "Expected another row?" looks in the whole corpus, so it is not there.
+        """
+        session, filters = values[self._session], self.options.filters
+        search_inside(session)
+        cleared = filters.show(replace(values[filters.state], filters={})) | {self.query: ""}
+        self._keep(values | cleared)
+        return {**cleared, **self._answered(values | cleared), self.standing.block: gr.Accordion(visible=False)}
 
     def _answered(self, values: Values) -> Updates:
         """The answer to the query, if there is one."""
-        nothing = {self.chips: self._chips(values), self.hits: html.empty(view.NO_QUERY)}
-        return self._search(values) if values[self.query] else nothing
+        if values[self.query]:
+            return self._search(values)
+        within = values[self._session].get(Within)
+        empty = html.empty(f"{view.NO_QUERY} Only {within.title} are searched." if within else view.NO_QUERY)
+        return {self.chips: self._chips(values), self.hits: empty}
 
     def _chips(self, values: Values) -> Markup:
         """The part of the corpus that is searched, options and filters in force."""

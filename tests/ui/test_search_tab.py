@@ -1,0 +1,48 @@
+"""The Search tab's handlers without a browser: what is selected on the map is searched as a whole, and no choice is lost."""
+
+from types import SimpleNamespace
+
+import gradio as gr
+import numpy as np
+import pytest
+
+from sbert_app.corpus_map.colouring import CLUSTERS
+from sbert_app.corpus_map.projecting import Projection
+from sbert_app.corpus_map.result import CorpusMap
+from sbert_app.corpus_map.selection import of_group
+from sbert_app.jobs.corpus.opening import open_example
+from sbert_app.mapping.clusters import K_MEANS, Clustering
+from sbert_app.ui.corpus.filters import Filtering
+from sbert_app.ui.map.panel import INSIDE
+from sbert_app.ui.search.tab import ChosenOptions, SearchTab
+
+
+@pytest.fixture(scope="module")
+def tab(shared_bench):
+    with gr.Blocks() as page:
+        tab = SearchTab(shared_bench, gr.State(), gr.State(""))
+        tab.listen(gr.State(""), gr.HTML(js_on_load=INSIDE))
+    return SimpleNamespace(search=tab, page=page)
+
+
+def test_a_filter_that_is_ticked_while_a_search_runs_is_not_lost(tab):
+    ticked = [function for function in tab.page.fns.values() for _, event in function.targets if event == "chosen"]
+    assert [function.trigger_mode for function in ticked] == ["always_last"]
+
+
+def test_a_search_inside_a_selection_begins_without_the_former_query_and_filters(tab, shared_bench):
+    session, search = shared_bench.sessions.open(), tab.search
+    indexed = open_example(shared_bench, session, "support_tickets.csv")
+    labels = np.arange(len(indexed.corpus), dtype=np.int32) % 3
+    projection = Projection(indexed, np.zeros((len(labels), 2), np.float32), np.arange(len(labels)), "by hand", {})
+    session.put(drawn := CorpusMap.build(projection, Clustering(labels, K_MEANS, "by hand"), 1.0, (K_MEANS, 3)))
+    session.put(selected := of_group(drawn, CLUSTERS, 1))
+    filters = search.options.filters
+    values = {component: component.value for component in search.options.components}
+    values |= {search._session: session, search.query: "charged twice"}
+    values |= {filters.state: Filtering(indexed.corpus.filter_columns, {"team": ["Billing"]})}
+    answer = search._on_inside(values)
+    assert answer[search.query] == "" and answer[filters.state].filters == {} and " checked" not in answer[filters.menus]
+    assert f"Only {selected.title(drawn)} are searched" in answer[search.hits].replace("&#34;", '"')
+    assert "Billing" not in answer[search.chips] and "Inside: " in answer[search.chips]
+    assert session.get(ChosenOptions).values[filters.state].filters == {}  # a reload brings none back
