@@ -8,8 +8,12 @@ const studioMap = (() => {
   const pointTraces = gd => gd._fullData.slice(0, -OVERLAYS);
   const indices = list => Array.from(list, (_, i) => i);
 
+  const lit = new WeakMap(); // plot -> the rows that are bright
+  const TOUCH = matchMedia('(pointer: coarse)').matches;
+
   // Keep these rows bright and fade the others; without rows, all are bright.
   function highlight(gd, rows) {
+    lit.set(gd, rows);
     const bright = new Set(rows);
     const traces = pointTraces(gd);
     const selected = traces.map(trace => {
@@ -63,9 +67,21 @@ const studioMap = (() => {
     gd.on('plotly_click', event => { const clicked = rows(event); if (clicked.length) report('click', clicked.slice(0, 1)); });
     gd.on('plotly_selected', event => {
       if (!event || !(event.lassoPoints || event.range)) return;
-      report('lasso', rows(event));
-      setTimeout(() => Plotly.relayout(gd, {selections: []}), 0);
+      const inside = rows(event), before = lit.get(gd) ?? [];
+      if (inside.length) { lit.set(gd, inside); report('lasso', inside); }
+      setTimeout(async () => {
+        await Plotly.relayout(gd, {selections: []});
+        if (!inside.length) highlight(gd, before);
+      }, 0);
     });
+    let drawn;
+    const free = () => { // of a new figure; plotly's buttons still choose a tool
+      if (!TOUCH || gd.layout.meta?.figure === drawn) return;
+      drawn = gd.layout.meta?.figure;
+      Plotly.relayout(gd, {dragmode: false}); // a swipe scrolls the page, a tap selects
+    };
+    gd.on('plotly_afterplot', free);
+    free();
     const all = () => { // after a double click, which plotly reports as one of two events, depending on the drag mode
       highlight(gd, []);
       mark(gd, 0, []);

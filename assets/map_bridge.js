@@ -69,7 +69,7 @@ function apply(message) {
   if (!gd) return;
   if ('highlight' in message) studioMap.highlight(gd, studioMap.ints(message.highlight));
   if ('rings' in message) studioMap.mark(gd, 0, message.rings);
-  if ('names' in message) studioMap.rename(gd, message.names);
+  if ('names' in message) { meta(gd).given = message.given; studioMap.rename(gd, message.names); }
   if ('query' in message) studioMap.mark(gd, 1, message.query);
   if ('from' in message) {
     const rows = studioMap.ints(message.rows);

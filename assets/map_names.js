@@ -30,11 +30,13 @@ const mapNames = (() => {
     const inView = boxes.map(box => box.right > box.left && inside(middle(box), frame));
     const [wanted, covered] = before ? [() => true, () => 0] : [ofLevel(inView, meta?.clusters), counter(plot, frame)];
     const reach = PLACES.filter(([, , gap]) => gap <= SHARE * (frame.right - frame.left)), placed = [], places = [];
-    const seek = (most, worst) => names.forEach((_, i) => {
-      if (places[i] || placed.length >= most || !inView[i] || !wanted(i)) return;
+    const given = meta?.given ?? [];
+    const seek = (most, worst, among = wanted) => names.forEach((_, i) => {
+      if (places[i] || placed.length >= most || !inView[i] || !among(i)) return;
       places[i] = freePlace(boxes[i], frame, placed, before ? [before[i]].filter(Boolean) : reach, covered, worst);
       if (places[i]) placed.push(places[i]);
     });
+    seek(Infinity, Infinity, i => given.includes(i)); // what a person named is named at any zoom
     seek(MOST, 0);
     seek(FEW, Infinity);
     names.forEach((name, i) => {

@@ -2,7 +2,9 @@
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -14,7 +16,7 @@ from sbert_app.settings import ASSETS
 from sbert_app.ui.map.chart import map_figure
 from sbert_app.ui.map.view import page as kept_page
 from tests.browser.chromium import put_on, until
-from tests.browser.test_map import PLOT, box_of, drawn, group_into, show  # noqa: F401 - a fixture
+from tests.browser.test_map import PLOT, box_of, bright, drawn, group_into, show  # noqa: F401 - a fixture
 from tests.corpus_map.maps import grouped_map
 
 # Of each name that is shown: its box, whether it is within NEAR pixels of its group's hull, whether a line leads to it from there,
@@ -194,11 +196,11 @@ def kept_map(browser, tmp_path):
     """Open a kept page with a map made by hand of so many clusters and rows."""
     pages = []
 
-    def kept_map(clusters: int, rows: int = 5_000) -> Page:
-        made = grouped_map(clusters, rows)
+    def kept_map(clusters: int, rows: int = 5_000, given: dict[int, str] | None = None, **options: Any) -> Page:
+        made = replace(grouped_map(clusters, rows), given_names=given or {})
         path = tmp_path / "map.html"
         path.write_text(kept_page(made, map_figure(made, colouring.colouring(made))), encoding="utf-8")
-        pages.append(browser.new_context(viewport={"width": 1100, "height": 900}).new_page())
+        pages.append(browser.new_context(**{"viewport": {"width": 1100, "height": 900}} | options).new_page())
         pages[-1].goto(path.as_uri())
         for script in ("take_home.js", "present.js"):
             pages[-1].add_script_tag(path=ASSETS / script)
@@ -232,6 +234,42 @@ def test_names_cover_no_points_and_have_the_same_places_in_pictures_and_on_the_f
     if count > MOST:
         inside = {name["index"] for name in page.evaluate(NAMES, CHART)}
         assert inside and max(inside) < count  # clusters, no longer groups of them
+
+
+def test_what_a_person_named_has_its_name_at_rest_and_in_pictures(kept_map):
+    given = {79: "my smallest group", 40: "another of mine", 1: "a large one"}
+    page = kept_map(80, given=given)
+    shown = page.evaluate(NAMES, CHART)
+    assert {name["index"] for name in shown} >= set(given) and apart([name["box"] for name in shown])
+    taken, _ = placed(page, svg=page.evaluate(TAKEN, CHART))
+    assert set(taken) >= {name["text"] for name in shown if name["index"] in given}
+
+
+# A finger on the map, from one place to the next, in pixels from its left top.
+TOUCHED = {"touchStart": slice(1), "touchMove": slice(1, None), "touchEnd": slice(0)}
+
+
+def swipe(page: Page, *places: tuple[float, float]) -> None:
+    box, finger = page.locator(f"{CHART} .nsewdrag").first.bounding_box(), page.context.new_cdp_session(page)
+    points = [{"x": box["x"] + x, "y": box["y"] + y} for x, y in places]
+    for kind, part in TOUCHED.items():
+        for point in points[part] or [None]:
+            finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [point] if point else []})
+
+
+def test_a_swipe_over_the_map_scrolls_the_page_and_a_lasso_without_points_keeps_what_is_chosen(kept_map):
+    page = kept_map(6, viewport={"width": 390, "height": 500}, has_touch=True, is_mobile=True)
+    page.evaluate("chart => studioMap.highlight(document.querySelector(chart), [0, 1, 2])", CHART)
+    page.evaluate("chart => document.querySelector(chart).scrollIntoView()", CHART)
+    before = page.evaluate("scrollY")
+    swipe(page, (100, 300), *((100, 300 - 20 * step) for step in range(1, 10)))
+    page.wait_for_function("before => scrollY > before + 50", arg=before)
+    assert bright(page, CHART) == 3
+    page.evaluate("chart => document.querySelector(chart).scrollIntoView()", CHART)
+    page.locator(f"{CHART} [data-val=lasso]").tap()
+    swipe(page, (4, 4), (9, 5), (14, 9), (9, 14), (4, 12))
+    until(page, lambda: page.evaluate("chart => !document.querySelector(chart).layout.selections?.length", CHART))
+    until(page, lambda: bright(page, CHART) == 3)
 
 
 @pytest.mark.parametrize("count", [35, 80])

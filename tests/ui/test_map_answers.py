@@ -7,11 +7,12 @@ import gradio as gr
 import numpy as np
 import pytest
 
-from sbert_app.corpus_map.colouring import CLUSTERS
+from sbert_app.corpus_map.colouring import CLUSTERS, colouring
 from sbert_app.jobs.map.kept import current_map, own_model
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.ui.corpus.filters import Filtering
 from sbert_app.ui.map import lists
+from sbert_app.ui.map.chart import map_figure
 from sbert_app.ui.map.tab import MapTab
 from tests.corpus_map.maps import small_map
 
@@ -49,7 +50,8 @@ def test_a_new_name_is_in_the_list_on_the_map_in_the_selection_and_in_the_files(
     before = panel._on_listed(session, CLUSTERS, sent(group=2))
     assert "password" in before[panel.selection] and 'aria-pressed="true"' in before[panel.groups]
     after = panel._on_renamed(session, CLUSTERS, sent(group=2, name=attack))
-    names = json.loads(after[panel.bridge])["names"]
+    names, given = (json.loads(after[panel.bridge])[key] for key in ("names", "given"))
+    assert given == [2] == map_figure(current_map(session), colouring(current_map(session), CLUSTERS)).layout.meta["given"]
     assert names[2] == "&lt;i&gt;Log in&lt;/i&gt; &amp; out, of<br>all the accounts there<br>are" and len(names) == 3
     escaped = "&lt;i&gt;Log in&lt;/i&gt; &amp; out, of all the accounts there are"
     for component in (panel.groups, panel.numbers, panel.status, panel.selection):
@@ -59,6 +61,16 @@ def test_a_new_name_is_in_the_list_on_the_map_in_the_selection_and_in_the_files(
     assert attack in tab.bar.export._csv(session) and escaped in tab.bar.export._page(session, CLUSTERS)
     back = panel._on_renamed(session, CLUSTERS, sent(group=2, name=""))
     assert "password" in back[panel.status] and "password" in json.loads(back[panel.bridge])["names"][2]
+
+
+def test_the_selection_of_one_cluster_has_its_pencil(tab, session):
+    panel = tab.panel
+    assert panel._on_listed(session, CLUSTERS, sent(group=2))[panel.selection].count('data-rename="2"') == 1
+    for other in (
+        panel._on_listed(session, CLUSTERS, sent(group=-1)),
+        panel._on_picked(session, CLUSTERS, sent(kind="lasso", rows=[1])),
+    ):
+        assert "data-rename" not in other[panel.selection]
 
 
 def test_only_clusters_can_be_renamed(tab, session):

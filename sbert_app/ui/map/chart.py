@@ -52,7 +52,8 @@ def map_figure(corpus_map: CorpusMap, colours: Categories | ColourScale, texts: 
     rings = query.nearest.points if query and query.nearest else None
     figure = _with_overlays(traces, query.point if query else None, rings)
     meta = {"texts": inside, "map": corpus_map.projection.id, "figure": secrets.token_hex(4), "centres": corpus_map.centres()}
-    meta |= {"clusters": corpus_map.clustering.count}  # the names after these are those of groups of clusters
+    # The names after those of the clusters are of groups of clusters; what a visitor named is named at any zoom.
+    meta |= {"clusters": corpus_map.clustering.count, "given": [*corpus_map.given_names]}
     meta |= {"others": corpus_map.other_centres()} if corpus_map.comparison else {}
     # For categories of a column and rows without a value, not for clusters, named on the map.
     legend = colours.of_column if isinstance(colours, Categories) else not np.isfinite(colours.values).all()
@@ -175,6 +176,11 @@ def _wrapped(sentence: str) -> str:
 def message(**parts: Any) -> str:
     """Encode a message, with a random number so that the page also notices a repeated one."""
     return json.dumps(parts | {"number": secrets.randbits(32)})
+
+
+def renamed(corpus_map: CorpusMap) -> str:
+    """A message: the names of clusters, and the clusters that a visitor named."""
+    return message(map=corpus_map.projection.id, names=labels(corpus_map), given=[*corpus_map.given_names])
 
 
 def highlight(rows: NDArray[np.integer] | None, ringed: Points | None = None, **parts: Any) -> str:

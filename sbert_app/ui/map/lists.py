@@ -58,11 +58,16 @@ def cluster_list(corpus_map: CorpusMap, chosen: int | None = None) -> Markup:
     for number, name in enumerate(corpus_map.names):
         central = html.short(sentences[corpus_map.central[number]], SENTENCE_LENGTH)
         detail = Markup('<q dir="auto">{}</q>').format(central)
-        rename = RENAME.format(number, name, corpus_map.made_names[number], NAME_LENGTH, name)
-        rows.append(_button(number, chosen, _colour(number), name, sizes[number], largest, detail, rename))
+        rows.append(_button(number, chosen, _colour(number), name, sizes[number], largest, detail, _rename(corpus_map, number)))
     if outliers := corpus_map.clustering.outliers:
         rows.append(_button(OUTLIER, chosen, GREY, OUTLIERS, outliers, largest))
     return _list("Clusters", rows)
+
+
+def _rename(corpus_map: CorpusMap, number: int) -> Markup:
+    """The pencil of a cluster."""
+    name = corpus_map.names[number]
+    return RENAME.format(number, name, corpus_map.made_names[number], NAME_LENGTH, name)
 
 
 def _colour(code: int) -> str:
@@ -93,7 +98,8 @@ def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str] =
     if scores is not None:
         records = [{"score": round(float(score), 4), **record} for score, record in zip(scores, records, strict=True)]
     save = html.downloads("selection", records) if len(rows) <= SAVED_IN_PAGE else Markup()
-    title = Markup("<b>{}</b> {}").format(selected.title(corpus_map), INSIDE if inside else "")
+    pencil = _rename(corpus_map, selected.cluster) if selected.cluster is not None and selected.cluster != OUTLIER else ""
+    title = Markup("<span><b>{}</b>{}</span> {}").format(selected.title(corpus_map), pencil, INSIDE if inside else "")
     head = html.head(title, save) + html.cautions(selected.notes)
     about = html.hint(Markup("Distinctive words: <b>{}</b>").format(", ".join(words))) if words else ""
     labels = corpus_map.clustering.labels[listed[:SHOWN_ROWS]].tolist()

@@ -28,7 +28,7 @@ NO_OTHER = "No other model is available yet. Save one in the Fine-tune tab, or t
 LIST_SCRIPT = (ASSETS / "map_clusters.js").read_text(encoding="utf-8")
 CLUSTERS, SELECTION, COMPARE = "map-clusters-tab", "map-selection-tab", "map-compare-tab"
 # "inside" is a custom event: the corpus is to be searched inside the selection, in the Search tab.
-INSIDE = "element.addEventListener('click', event => { if (event.target.closest('[data-inside]')) trigger('inside'); })"
+INSIDE = "element.addEventListener('click', event => { if (event.target.closest('[data-inside]')) trigger('inside'); });\n"
 MORPH = "share => window.studioMapMorph(share)"
 SCRIPTS = "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in ("map.js", "map_bridge.js"))
 
@@ -118,7 +118,7 @@ class MapPanel:
                 with gr.Accordion("How good are the clusters?", open=False, elem_id="map-numbers-box"):  # hidden as the toolbar
                     self.numbers = gr.HTML(elem_id="map-numbers", js_on_load=None)
             with gr.Tab("Selection", id=SELECTION):
-                self.selection = gr.HTML(html.empty(view.NOTHING_CHOSEN), elem_id="map-selection", js_on_load=INSIDE)
+                self.selection = gr.HTML(html.empty(view.NOTHING_CHOSEN), elem_id="map-selection", js_on_load=INSIDE + LIST_SCRIPT)
             with gr.Tab("Compare", id=COMPARE) as compare:
                 self.compare = ComparePanel(self._bench, self._session, self.bridge, compare)
         # What `deselected` updates.
@@ -132,7 +132,8 @@ class MapPanel:
         inputs = {*session, self._filter.state}
         self._filter.menus.chosen(handler(self._on_filter), inputs, outputs, trigger_mode="always_last", **PRIVATE)
         renamed = [self.bridge, self.groups, self.numbers, self.selection, self.status]
-        self.groups.renamed(handler(self._on_renamed), session, renamed, trigger_mode="multiple", **PRIVATE)
+        for listed in (self.groups, self.selection):
+            listed.renamed(handler(self._on_renamed), session, renamed, trigger_mode="multiple", **PRIVATE)
 
     def deselected(self, session: Session) -> Updates:
         """Clear the selection."""
@@ -191,7 +192,7 @@ class MapPanel:
         corpus_map = rename(self._bench, session, sent(event).get("group"), sent(event).get("name"))
         selected = kept.current_selection(session)
         renamed = {
-            self.bridge: chart.message(map=corpus_map.projection.id, names=chart.labels(corpus_map)),
+            self.bridge: chart.renamed(corpus_map),
             self.groups: lists.colour_list(corpus_map, colour, selected.cluster if selected else None),
             self.numbers: view.numbers(corpus_map),
         }
