@@ -115,6 +115,7 @@
       else window.studio.pick({ [corpus]: name });
     } else if (event.target.closest('#tabs')) unfold(false);
     if (event.target.closest('#index-again')) unfold(true);  // there is its progress
+    event.target.closest('[data-close]')?.closest('p').remove();
     const way = event.target.closest('button[data-tab]');
     if (way) tab(way.dataset.tab);
     if (way?.dataset.press) press(way.dataset.press);

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import go_to, put_on
 from tests.browser.conftest import arrive
-from tests.browser.corpus import choose_model, open_example
+from tests.browser.corpus import choose_model, open_example, open_menu
 from tests.browser.test_accessibility import TABS
 
 # The boxes of the bar's parts, and where the open tab's own content begins.
@@ -51,6 +51,27 @@ def test_the_bar_is_low_and_the_same_on_every_tab_with_and_without_corpus_and_no
         for width, parts in frames(page).items():
             assert {tab: top for tab, _, top in parts if top > WIDTHS[width]} == {}, (state, width)
             assert [boxes for _, boxes, _ in parts] == [parts[0][1]] * len(TABS), (state, width)
+
+
+def test_on_a_phone_what_is_ready_has_a_row_that_can_be_closed_and_nothing_lies_over_another_or_sticks_out(visit):
+    page = visit(390)
+    open_menu(page)
+    formats, arrow = (page.locator(f"#corpus-file [data-testid={name}]").bounding_box() for name in ("block-label", "upload-icon"))
+    assert formats["y"] + formats["height"] <= arrow["y"]
+    page.keyboard.press("Escape")
+    top = page.evaluate(CONTENT)
+    open_example(page, "Household advice")
+    row, tabs = page.locator(".ready"), page.locator("#tabs > .tab-wrapper")
+    expect(row).to_be_visible()
+    box, above = row.bounding_box(), tabs.bounding_box()
+    assert box["y"] >= above["y"] + above["height"] and box["width"] > 350
+    assert page.evaluate(CONTENT) >= box["y"] + box["height"] and page.evaluate("document.documentElement.scrollWidth") <= 390
+    row.get_by_role("button", name="Close").click()
+    expect(row).to_have_count(0)
+    assert page.evaluate(CONTENT) == top
+    go_to(page, "Timing")
+    ticks, last = (page.locator(f"#race-ticks {name}").bounding_box() for name in (".ticks", "span:last-child"))
+    assert last["x"] + last["width"] <= ticks["x"] + ticks["width"] + 1
 
 
 # The colours of an element before and while a file is dragged over the page.

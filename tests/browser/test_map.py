@@ -71,10 +71,10 @@ def lasso(page: Page, width: int = 150) -> None:
     page.mouse.up()
 
 
-def bright(page: Page) -> int:
+def bright(page: Page, plot: str = PLOT) -> int:
     """How many points are lit, all of them where none is faded."""
     return page.evaluate(
-        f"() => document.querySelector('{PLOT}')._fullData.slice(0, -2)"
+        f"() => document.querySelector('{plot}')._fullData.slice(0, -2)"
         ".reduce((sum, t) => sum + (t.selectedpoints ? t.selectedpoints.length : t.x.length), 0)"
     )
 
@@ -441,7 +441,11 @@ def test_a_cluster_is_searched_alone_until_its_chip_is_removed(page):
     rows = re.search(r"\b(\d+)\b", card.locator("span").inner_text())[1]
     card.click()
     page.locator("#map-selection").get_by_role("button", name="Search inside").click()
-    head = page.locator("#hits .hits-head")
+    query, head = page.get_by_label("Query", exact=True), page.locator("#hits .hits-head")
+    expect(query).to_be_focused()
+    expect(query).to_have_value("")
+    query.fill("charged twice")
+    query.press("Enter")
     expect(head).to_contain_text(f"10 of {rows} that fit (926 in all)")
     expect(page.locator("#standing")).to_be_hidden()
     page.locator("#chips").get_by_role("button", name=re.compile(f"^Remove: Inside: {rows} sentences in")).click()

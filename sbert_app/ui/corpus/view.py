@@ -27,6 +27,7 @@ RECENT_SHOWN = 5
 FAULT_LENGTH = 120  # characters of an example of what is wrong
 MENDS = {MARKUP: "Take out HTML", SPACES: "Tidy spaces", DATES: "Write dates as 2026-03-31", REPEATS: "Keep one row of each text"}
 NEXT = {"Search": "Search it", "Duplicates": "Find duplicates", "Map": "Draw its map"}  # tab -> what to do there
+CLOSE = Markup('<button type="button" class="small close" data-close aria-label="Close">×</button>')  # of a notice
 FORMATS = "csv, tsv, txt, jsonl, json, parquet or xlsx; the text formats also as .gz"
 
 
@@ -159,9 +160,9 @@ def ready(indexed: IndexedCorpus | None, collection: OpenCollection | None = Non
         return Markup()
     button = Markup('<button type="button" class="small" data-tab="{}">{}</button>')
     buttons = Markup().join(button.format(tab, name) for tab, name in NEXT.items())
-    line = Markup('<p class="ready" role="status"><span><b>{}</b> is ready: {}.</span> {}</p>')
+    line = Markup('<p class="ready" role="status"><span><b>{}</b> is ready: {}.</span> {}{}</p>')
     name, count = (collection.name, collection.rows) if collection else (indexed.corpus.name, len(indexed.corpus))
-    return line.format(name, amount(count, "row"), buttons)
+    return line.format(name, amount(count, "row"), buttons, CLOSE)
 
 
 def missing(name: str, hosted: bool) -> Markup:
