@@ -96,15 +96,12 @@ class Growing:
     @property
     def told(self) -> str:
         """How far the model is, in words."""
-        return f"The model has read {self.read:,} of {len(self.sentences):,} rows, those that seemed to matter first."
+        return f"The model has read {self.read:,} of {len(self.sentences):,} rows"
 
     @property
     def refusal(self) -> str:
         """Why what needs all rows cannot be done yet."""
-        rows = f"{self.read:,} of {len(self.sentences):,} rows"
-        return (
-            f"The model has read {rows}, and this needs all of them. Search works already. If it was stopped, read the file again."
-        )
+        return f"{self.told}, and this needs all of them. Search works already. If it was stopped, read the file again."
 
     def fill(self, rows: Rows) -> None:
         """Let the model read those of these rows that it has not read yet."""

@@ -58,7 +58,7 @@ def index_corpus(call: Call, options: IndexOptions) -> Steps:
     with closing(index(call.bench, session, columns, options.model, early=not options.whole)) as steps:
         for step in steps:
             if not options.whole and (begun := session.get(IndexedCorpus)) and begun.growing:
-                step = replace(step, result=begun, notes=(begun.growing.told,))
+                step = replace(step, result=begun, notes=("The model reads only the rows that a query needs.",))
                 break
             yield step
     if step.result is None:
