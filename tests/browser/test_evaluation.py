@@ -53,7 +53,7 @@ def test_the_grid_fills_says_what_is_real_and_shows_errors(evaluation):
     expect(grid.locator("tbody tr").first.locator("button.best")).to_have_count(2)
     expect(grid.locator("td.none")).to_have_count(1)
     words = page.locator("#eval-words")
-    expect(words).to_contain_text(re.compile(r"Everyday pairs: SBERT is best, \d+\.\d ahead of"))
+    expect(words).to_contain_text(re.compile(r"Everyday pairs: all-MiniLM-L6-v2 is best, \d+\.\d ahead of"))
     expect(words).to_contain_text(re.compile("No figure for word.overlap: scores pairs only", re.IGNORECASE))
     grid.locator("button[data-system=word-overlap]").click()
     expect(page.locator("#eval-errors h3").first).to_have_text(

@@ -13,7 +13,7 @@ from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BM25, CROSS, OVERLAP, SBERT, SYSTEMS, Choice
 from sbert_app.settings import Limits
 from sbert_app.ui.evaluation import grid_view
-from sbert_app.ui.evaluation.below_view import chart
+from sbert_app.ui.evaluation.below_view import chart, errors
 
 EVERYDAY, TICKETS, NOTES, REQUESTS, MESSAGES, INSTRUCTIONS = own_data_sets(Limits())
 
@@ -43,9 +43,9 @@ def test_all_against_all_is_each_sentence_once_or_every_pair(grid):
     assert grid.all_pairs_seconds(CROSS) == pytest.approx(49_995_000 / 120)
     page = grid_view.grid(grid, Choice())
     assert "42 seconds" in page and "4 days 20 hours" in page
-    figure = chart(grid)
+    figure = chart(grid, Choice())
     names = dict(zip(figure.data[1].text, figure.data[1].x, strict=True))
-    assert names["SBERT"] / names["Cross-encoder"] == pytest.approx(10_000, rel=0.01)
+    assert names["all-MiniLM-L6-v2"] / names["Cross-encoder"] == pytest.approx(10_000, rel=0.01)
     assert "extrapolated" in figure.layout.xaxis.title.text
 
 
@@ -75,13 +75,13 @@ def test_a_mean_is_of_one_measure_only(cell):
 def test_without_two_sets_of_one_measure_there_is_no_mean_and_that_is_said(grid):
     page = grid_view.grid(grid, Choice())
     assert ">Mean<" not in page and "mean" not in as_markdown(grid) + as_latex(grid)
-    assert "No mean: no two data sets have the same measure and a figure of every system." in grid_view.in_words(grid)
-    assert chart(grid).layout.yaxis.title.text == "Spearman × 100, Everyday pairs"
+    assert "No mean: no two data sets have the same measure and a figure of every system." in grid_view.in_words(grid, Choice())
+    assert chart(grid, Choice()).layout.yaxis.title.text == "Spearman × 100, Everyday pairs"
 
 
 def test_a_set_that_is_made_for_fine_tune_says_so(cell):
     grid = Grid((SBERT,), (EVERYDAY, REQUESTS), {(SBERT, n): cell for n in range(2)})
-    page, words = grid_view.grid(grid, Choice()), grid_view.in_words(grid)
+    page, words = grid_view.grid(grid, Choice()), grid_view.in_words(grid, Choice())
     assert page.count("made for Fine-tune") == 1
     assert words.count("Hard requests asks for another notion of likeness") == 1 and "Everyday pairs asks" not in words
     assert all(data.purpose for data in (REQUESTS, MESSAGES, INSTRUCTIONS))
@@ -91,7 +91,8 @@ def drawn(cell, points):
     """The points of a chart of systems with these values and seconds."""
     names = list(SYSTEMS)[: len(points)]
     cells = [replace(cell, value=value, sentences=1_000, seconds=seconds) for value, seconds in points]
-    return chart(Grid(tuple(names), (EVERYDAY,), {(name, 0): each for name, each in zip(names, cells, strict=True)})).data[1]
+    grid = Grid(tuple(names), (EVERYDAY,), {(name, 0): each for name, each in zip(names, cells, strict=True)})
+    return chart(grid, Choice()).data[1]
 
 
 def test_names_of_near_points_lie_apart(cell):
@@ -110,5 +111,23 @@ def test_the_line_joins_the_systems_that_no_other_beats(cell):
         (OVERLAP, 0): replace(cell, value=0.5, sentences=900, seconds=1.0),
         ("tf-idf", 0): replace(cell, value=0.4, sentences=500, seconds=1.0),
     }
-    figure = chart(Grid((SBERT, OVERLAP, "tf-idf"), (EVERYDAY,), cells))
+    figure = chart(Grid((SBERT, OVERLAP, "tf-idf"), (EVERYDAY,), cells), Choice())
     assert list(figure.data[0].y) == [90.0, 50.0] and len(figure.data[1].x) == 3
+
+
+def test_the_header_s_model_is_called_by_its_name(cell):
+    """Beside the model that it was made from, "SBERT" would be either."""
+    values = {SBERT: 0.9, "all-MiniLM-L6-v2": 0.5, "sbert-cls": 0.2}
+    sure = {name: replace(cell, value=value, samples=cell.samples * 0 + value) for name, value in values.items()}
+    grid, mine = Grid((*values,), (EVERYDAY,), {(name, 0): each for name, each in sure.items()}), Choice("mine")
+    assert "mine is best, 40.0 ahead of all-MiniLM-L6-v2" in grid_view.in_words(grid, mine)
+    assert set(chart(grid, mine).data[1].text) == {"mine", "all-MiniLM-L6-v2", "mine, CLS pooling"}
+    texts = grid_view.in_words(grid, mine), errors(grid, mine, (SBERT, 0)), grid_view.stage(grid, mine, (SBERT, 0), "")
+    assert not any("SBERT" in text for text in texts)
+
+
+def test_only_a_grid_that_is_filled_shows_its_empty_cells_as_waiting(cell):
+    grid = Grid((SBERT, OVERLAP), (EVERYDAY,), {(OVERLAP, 0): cell})
+    assert "pending" in grid_view.grid(replace(grid, cells={}), Choice(), (SBERT, 0))
+    stopped = grid_view.grid(grid, Choice())
+    assert "pending" not in stopped and "Not measured" in stopped

@@ -31,7 +31,7 @@ RANKINGS = {"ndcg_at_10": "nDCG@10", "mrr_at_10": "MRR@10", "recall_at_100": "re
 _SECTION = Markup('<section><h3>{}</h3><div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div></section>')
 
 
-def chart(grid: Grid) -> html.Figure:
+def chart(grid: Grid, choice: Choice) -> html.Figure:
     """A point for each system, its mean × 100 by its speed, and a line through those that no other beats in both.
 
     Speed: that of 10,000 sentences all against all, or without such figures that on the data sets.
@@ -44,7 +44,7 @@ def chart(grid: Grid) -> html.Figure:
     speeds = {system: PAIRS / needed if extrapolated and needed else grid.speed(system) for system, needed in seconds.items()}
     unit = "pairs a second" if extrapolated else f"{grid.unit} a second"
     axis = f"{unit}, 10,000 sentences all against all (extrapolated, log scale)" if extrapolated else f"{unit} (log scale)"
-    points = sorted((speed, 100 * means[system], name_of(system)) for system, speed in speeds.items())
+    points = sorted((speed, 100 * means[system], name_of(system, choice.model)) for system, speed in speeds.items())
     front, ends = _unbeaten(points), [math.log10(x) for x, _, _ in points]
     left, right = min(ends, default=0) - 0.4, max(ends, default=0) + 0.4
     figure = go.Figure()
@@ -118,20 +118,20 @@ def links(grid: Grid, choice: Choice) -> Markup:
     return row(caption, [TABLE, WORDS, CHART], *groups)
 
 
-def errors(grid: Grid, place: Place) -> Markup:
+def errors(grid: Grid, choice: Choice, place: Place) -> Markup:
     """Both lists of one cell."""
-    data, system = grid.data_sets[place[1]], name_of(place[0])
+    data, model = grid.data_sets[place[1]], choice.model
     figures = grid.figures(place[1])
     cell = figures.pop(place[0])
-    parts = [_list(f"{system} on {data.name}: the worst errors", mistakes(data, cell, MOST))]
+    parts = [_list(f"{name_of(place[0], model)} on {data.name}: the worst errors", mistakes(data, cell, MOST))]
     if figures:
         name, other = next(iter(figures.items()))
-        parts.append(_list(f"{data.name}: where {name_of(name)} does better", mistakes(data, cell, MOST, better=other)))
-    parts += [_measures(data.name, grid.figures(place[1])), _subsets(cell, Counter(data.subsets))]
+        parts.append(_list(f"{data.name}: where {name_of(name, model)} does better", mistakes(data, cell, MOST, better=other)))
+    parts += [_measures(data.name, grid.figures(place[1]), model), _subsets(cell, Counter(data.subsets), model)]
     return Markup('<div class="eval-errors">{}</div>').format(Markup().join(parts))
 
 
-def _measures(name: str, measured: Mapping[str, Cell]) -> Markup:
+def _measures(name: str, measured: Mapping[str, Cell], model: str) -> Markup:
     """All measures of rankings with their intervals, a line for each system; nothing for other data."""
     ranked = {system: cell for system, cell in measured.items() if cell.intervals}
     if not ranked:
@@ -139,13 +139,13 @@ def _measures(name: str, measured: Mapping[str, Cell]) -> Markup:
     text, rows = "{} ({} to {})", []
     for system, cell in ranked.items():
         figures = [(cell.measures[measure], *cell.intervals[measure]) for measure in RANKINGS]
-        rows.append([name_of(system), *(text.format(*map(times_100, figure)) for figure in figures)])
+        rows.append([name_of(system, model), *(text.format(*map(times_100, figure)) for figure in figures)])
     table = html.table(("system", *RANKINGS.values()), rows)
     title = f"{name}: all measures × 100, with the range of 95 % of the queries' resamples"
     return _SECTION.format(title, title, table)
 
 
-def _subsets(cell: Cell, sizes: Counter[str]) -> Markup:
+def _subsets(cell: Cell, sizes: Counter[str], model: str) -> Markup:
     """The figures of the subsets with both means that papers print; nothing for a data set without subsets."""
     if not cell.subsets:
         return Markup()
@@ -154,7 +154,7 @@ def _subsets(cell: Cell, sizes: Counter[str]) -> Markup:
     weighted = sum(sizes[name] * value for name, value in cell.subsets.items()) / sizes.total()
     rows += [["mean of the subsets", "", times_100(mean)], ["mean by pairs", digits(sizes.total()), times_100(weighted)]]
     table = html.table(("subset", "pairs", "figure × 100"), rows)
-    return Markup("<section><h3>{} on {}, by subset</h3>{}</section>").format(name_of(cell.system), cell.data_set, table)
+    return Markup("<section><h3>{} on {}, by subset</h3>{}</section>").format(name_of(cell.system, model), cell.data_set, table)
 
 
 def _list(title: str, examples: list[Mistake]) -> Markup:

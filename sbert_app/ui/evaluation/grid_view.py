@@ -60,7 +60,7 @@ def grid(grid: Grid, choice: Choice, current: Place | None = None) -> Markup:
         if reason := grid.missing(system):
             rows.append(UNAVAILABLE.format(_named(system, choice), len(grid.data_sets) + 1 + bool(means), reason))
             continue
-        cells = [_cell(grid, (system, number), system in level[number], current) for number in range(len(grid.data_sets))]
+        cells = [_cell(grid, (system, number), choice, system in level[number], current) for number in range(len(grid.data_sets))]
         if means:
             mean = times_100(means[system]) if system in means else ""
             cells.append(Markup('<td class="mean{}">{}</td>').format(" best" if mean and means[system] == top else "", mean))
@@ -74,9 +74,9 @@ def grid(grid: Grid, choice: Choice, current: Place | None = None) -> Markup:
     ).format(Markup().join(_heads(grid, bool(means))), Markup().join(rows))
 
 
-def name_of(system: str) -> str:
-    """A system's name on the page: one of NAMES, else the model's name."""
-    return NAMES.get(system, system)
+def name_of(system: str, model: str = "SBERT") -> str:
+    """A system's name on the page: one of NAMES, where `model` is that of the header, else the model's name."""
+    return NAMES[system].replace("SBERT", model) if system in NAMES else system
 
 
 def _named(system: str, choice: Choice) -> Markup:
@@ -112,11 +112,11 @@ def _speed(grid: Grid, system: str) -> Markup:
     return Markup('<td class="mean">{}<small>{}</small></td>').format(digits(speed), spoken(seconds) if seconds else "")
 
 
-def _cell(grid: Grid, place: Place, level: bool, current: Place | None) -> Markup:
+def _cell(grid: Grid, place: Place, choice: Choice, level: bool, current: Place | None) -> Markup:
     cell = grid.cells.get(place)
     if isinstance(cell, Cell):
         data = Markup('data-system="{}" data-number="{}"').format(*place)
-        label = f"{name_of(place[0])} on {grid.data_sets[place[1]].name}: {times_100(cell.value)}. Show its errors"
+        label = f"{name_of(place[0], choice.model)} on {grid.data_sets[place[1]].name}: {times_100(cell.value)}. Show its errors"
         mark = SEEN_MARK if grid.was_seen(cell, place[1]) else ""
         figure = Markup('<button type="button" class="{}" {} aria-label="{}"><b>{}{}</b><small>{}</small></button>').format(
             "best" if level else "", data, label, times_100(cell.value), mark, f"{times_100(cell.low)} to {times_100(cell.high)}"
@@ -126,34 +126,35 @@ def _cell(grid: Grid, place: Place, level: bool, current: Place | None) -> Marku
         return Markup('<td class="none" title="{}"><abbr title="{}">–</abbr></td>').format(cell, cell)
     if place == current:
         return Markup('<td class="current"><i role="img" aria-label="being measured"></i></td>')
-    return Markup('<td class="pending"></td>')
+    return Markup('<td class="pending"></td>') if current else Markup('<td class="none" title="Not measured">–</td>')
 
 
-def stage(grid: Grid, place: Place | None, waiting: str) -> Markup:
+def stage(grid: Grid, choice: Choice, place: Place | None, waiting: str) -> Markup:
     """What is being measured or waited for, how many cells are filled, and the time left."""
     left = grid.seconds_left()
-    now = f"{name_of(place[0])} on {grid.data_sets[place[1]].name}" if place else waiting
+    now = f"{name_of(place[0], choice.model)} on {grid.data_sets[place[1]].name}" if place else waiting
     parts = [now, f"{len(grid.cells):,} of {len(grid.places):,} cells", f"about {duration(left)} left" if left else ""]
     return html.status(" · ".join(filter(None, parts)))
 
 
-def in_words(grid: Grid) -> Markup:
+def in_words(grid: Grid, choice: Choice) -> Markup:
     """One sentence for each data set: which system is best, and by how much or whether that may be chance."""
-    sentences = [sentence for number in range(len(grid.data_sets)) if (sentence := _sentence(grid, number))]
+    sentences = [sentence for number in range(len(grid.data_sets)) if (sentence := _sentence(grid, number, choice.model))]
     reasons: dict[str, list[str]] = {}
     for (system, _), cell in grid.cells.items():
-        if isinstance(cell, str) and not grid.missing(system) and name_of(system) not in reasons.setdefault(cell, []):
-            reasons[cell].append(name_of(system))
+        name = name_of(system, choice.model)
+        if isinstance(cell, str) and not grid.missing(system) and name not in reasons.setdefault(cell, []):
+            reasons[cell].append(name)
     empty = [f"No figure for {_list(names)}: {reason[:1].lower()}{reason[1:]}" for reason, names in reasons.items()]
     made = [f"{data.name} {data.purpose}" for data in grid.data_sets if data.purpose]
     no_mean = NO_MEAN if len(grid.data_sets) > 1 and len(grid.like) < 2 else ""
-    return html.notes([*sentences, *made, *_seen(grid), *empty, no_mean, *grid.unreadable])
+    return html.notes([*sentences, *made, *_seen(grid, choice.model), *empty, no_mean, *grid.unreadable])
 
 
-def _seen(grid: Grid) -> list[str]:
+def _seen(grid: Grid, model: str) -> list[str]:
     """Which figures say nothing about new sentences, and why."""
     return [
-        f"{SEEN_MARK} {name_of(system)} was trained on {cell.seen:,} of the {grid.data_sets[number].size:,} pairs of "
+        f"{SEEN_MARK} {name_of(system, model)} was trained on {cell.seen:,} of the {grid.data_sets[number].size:,} pairs of "
         f"{grid.data_sets[number].name}: its figure there says nothing about new pairs."
         for number in range(len(grid.data_sets))
         for system, cell in grid.figures(number).items()
@@ -161,17 +162,17 @@ def _seen(grid: Grid) -> list[str]:
     ]
 
 
-def _sentence(grid: Grid, number: int) -> str:
+def _sentence(grid: Grid, number: int, model: str) -> str:
     level = grid.level(number)
     figures = {name: cell for name, cell in grid.figures(number).items() if not grid.was_seen(cell, number)}
     if len(figures) < 2:
         return ""
     data, names = grid.data_sets[number], list(figures)
     if len(level) > 1:
-        return f"{data.name}: {_list([name_of(name) for name in level])} differ by no more than chance may explain."
+        return f"{data.name}: {_list([name_of(name, model) for name in level])} differ by no more than chance may explain."
     ahead = difference(figures[names[0]], figures[names[1]])
     return (
-        f"{data.name}: {name_of(names[0])} is best, {times_100(ahead.value)} ahead of {name_of(names[1])} "
+        f"{data.name}: {name_of(names[0], model)} is best, {times_100(ahead.value)} ahead of {name_of(names[1], model)} "
         f"({times_100(ahead.low)} to {times_100(ahead.high)})."
     )
 

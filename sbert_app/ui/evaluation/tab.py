@@ -12,6 +12,7 @@ from sbert_app.grid.data_set import RETRIEVAL
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import Choice
 from sbert_app.jobs.evaluate.grid import ShownGrid, choose, data_sets, fill_session, halt, unfinished, upload
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.evaluation import below_view, grid_view
@@ -101,10 +102,11 @@ class _EvaluationTab:
                 gr.HTML(Markup('<div class="hint">Formats {}</div>').format(html.info(FILE_HELP)), js_on_load=None)
 
     def listen(self, tab: gr.Tab) -> None:
-        session = [self._session]
+        session, names = [self._session], [self.models, next(iter(self.systems))]
         results = [self.table, self.result, self.words, self.errors, self.links, self.chart]
         arrived = self._session.change(handler(self._on_arrival), session, [self.sets, *results], **PRIVATE)
-        tab.select(handler(self._on_tab_opened), session, [self.models, self.chart], **PRIVATE)
+        tab.select(handler(self._on_tab_opened), session, self.chart, **PRIVATE)
+        gr.on([tab.select, self._model.change], handler(self._on_model), [self._model, self.models], names, **PRIVATE)
         self.file.upload(
             handler(self._on_file), [*session, self.file, self.sets], [*self.systems, self.sets, self.file, self.stage], **PRIVATE
         )
@@ -118,14 +120,18 @@ class _EvaluationTab:
         current, sets = session.get(ShownGrid), gr.CheckboxGroup(list(data_sets(self._bench, session)))
         return {self.sets: sets, **(self._shown(current) if current else {self.table: html.empty(grid_view.NOTHING)})}
 
-    def _on_tab_opened(self, session: Session) -> Updates:
-        """List the models that were saved meanwhile; draw the chart, which needs the tab's width."""
+    def _on_tab_opened(self, session: Session) -> Any:
+        """Draw the chart, which needs the tab's width."""
         current = session.get(ShownGrid)
-        with_chart = {self.chart: chart(current.grid)} if current and current.grid.means() else {}
-        # Trained models can be a row of their own: the default ones have one already.
-        known = (info for info in self._bench.registry.list() if info.available and info.origin not in ("bundled", "untrained"))
+        return chart(current.grid, current.choice) if current and current.grid.means() else gr.skip()
+
+    def _on_model(self, model: str, chosen: list[str]) -> Updates:
+        """List the models that have no row yet, also those saved meanwhile: the header's and the cross-encoder have one."""
+        known = (info for info in self._bench.registry.list() if info.available and info.origin != "untrained")
         trained = [info for info in known if info.kind == "encoder" or info.scores_pairs]
-        return {self.models: gr.Dropdown(choices=scorer_choices(trained)), **with_chart}
+        others = [info for info in trained if info.name not in (model, DEFAULT_CROSS_ENCODER)]
+        listed = gr.Dropdown(choices=scorer_choices(others), value=[name for name in chosen or [] if name != model])
+        return {self.models: listed, next(iter(self.systems)): gr.CheckboxGroup(label=f"This model: {model}")}
 
     def _on_file(self, session: Session, file: str | None, chosen: list[str]) -> Updates:
         with uploaded(file, NO_FILE) as path:
@@ -141,7 +147,7 @@ class _EvaluationTab:
         return {group: [name for name in names if name in chosen] for group, names in self.systems.items()}
 
     def _on_start(self, session: Session, model: str, sets: list[str], models: list[str], *groups: list[str]) -> Iterator[Updates]:
-        chosen = [name for group in (*groups, models) for name in group or []]
+        chosen = [systems.SBERT if name == model else name for group in (*groups, models) for name in group or []]
         grid = choose(self._bench, session, chosen, sets or [])
         yield from self._fill(session, grid, Choice(model))
 
@@ -158,7 +164,7 @@ class _EvaluationTab:
         for step in fill_session(self._bench, session, grid, choice):
             grid = step.result or grid
             place = grid.empty[0] if step.total else None
-            yield {self.stage: grid_view.stage(grid, place, step.stage), self.table: grid_view.grid(grid, choice, place)}
+            yield {self.stage: grid_view.stage(grid, choice, place, step.stage), self.table: grid_view.grid(grid, choice, place)}
         stage = Markup() if grid.complete else html.status("Stopped. The figures so far stay.")
         yield {**self.job.idle(stage), **self._shown(ShownGrid(grid, choice))}
 
@@ -167,14 +173,14 @@ class _EvaluationTab:
         return {
             self.table: grid_view.grid(grid, current.choice),
             self.result: gr.Column(visible=True),
-            self.words: grid_view.in_words(grid),
+            self.words: grid_view.in_words(grid, current.choice),
             self.links: below_view.links(grid, current.choice),
-            self.chart: chart(grid) if grid.means() else None,
+            self.chart: chart(grid, current.choice) if grid.means() else None,
         }
 
     def _on_picked(self, session: Session, event: gr.EventData) -> Any:
         current = session.get(ShownGrid)
         match sent(event):
             case {"system": str(system), "number": int(number)} if current and (system, number) in current.grid.measured:
-                return below_view.errors(current.grid, (system, number))
+                return below_view.errors(current.grid, current.choice, (system, number))
         raise UserError("This figure is not there any more. Measure again.")
