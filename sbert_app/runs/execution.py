@@ -63,7 +63,8 @@ class Execution:
 
     def work(self) -> Work[None]:
         """Train, evaluate and save. `stopping` ends the training early; the best weights so far are evaluated and saved."""
-        if conclusion := self._run.conclusion():  # the process was killed before it wrote the final state
+        conclusion = self._run.conclusion()
+        if conclusion and not (conclusion.stopped and self._run.has_checkpoint):  # killed before it wrote the final state
             self._conclude(conclusion)
             return
         split = self._run.split()
@@ -77,8 +78,7 @@ class Execution:
         trainee, trainer = self._trials.prepare(model, self._plan, split.train, split.dev)
         best_step = yield from self._train(trainer)
         if best_step is None:
-            self._run.drop_checkpoints()
-            self._run.set_state(records.STOPPED, "Stopped before the first evaluation: nothing was saved.")
+            self._run.set_state(records.STOPPED, "Stopped before the first evaluation: there is no model. Resume continues.")
             return
         steps, stopped = trainer.steps, trainer.step < trainer.steps
         if stopped:
@@ -111,8 +111,9 @@ class Execution:
         self._conclude(result)
 
     def _conclude(self, result: RunResult) -> None:
-        """Write the final state. If the process is killed before this, resuming the run does it."""
-        self._run.drop_checkpoints()
+        """Write the final state. If the process is killed before this, resuming the run does it. A stopped run may continue."""
+        if not result.stopped:
+            self._run.drop_checkpoints()
         message = f"Best checkpoint: step {result.best_step:,} of {result.steps:,}."
         self._run.set_state(records.STOPPED if result.stopped else records.FINISHED, message)
 
@@ -122,7 +123,8 @@ class Execution:
         yield from self._measure_base(trainer)
         last_saved = self._clock.seconds
         losses: list[float] = []
-        for event in self._clock.each(trainer.run()):
+        events = trainer.run()
+        for event in self._clock.each(events):
             recorded: Event | None = None
             if isinstance(event, BatchLoss):
                 losses.append(event.loss)
@@ -141,9 +143,9 @@ class Execution:
                 last_saved = self._clock.seconds
             yield recorded
             if self._stopping():
+                events.close()  # an evaluation that has begun gives the weights back
                 break
-        else:
-            self._run.save(CHECKPOINT, self._state(trainer))
+        self._run.save(CHECKPOINT, self._state(trainer))
         if (best := self._run.load(BEST)) is None:
             return None
         best_step = int(best.pop(BEST_STEP))

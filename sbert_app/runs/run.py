@@ -123,7 +123,9 @@ class Run(RunFiles):
             state, message = self._written_state()  # it may have ended between the two looks
             state = records.INTERRUPTED if state in (records.RUNNING, records.WAITING) else state
         data = str(facts.get("file", "")), facts["fingerprint"]
-        return RunInfo(self.id, facts["name"], state, message, facts["created"], facts["owner"], has_model, *data)
+        return RunInfo(
+            self.id, facts["name"], state, message, facts["created"], facts["owner"], has_model, *data, self.has_checkpoint
+        )
 
     def _written_state(self) -> tuple[str, str]:
         """State and message. If state.json is damaged, the state follows from the other files."""

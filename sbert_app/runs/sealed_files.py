@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from sbert_app.errors import UserError
-from sbert_app.runs.records import EVENTS, Event, from_json
+from sbert_app.runs.records import EVENTS, Event, Kept, from_json
 from sbert_app.storage import SEAL, discard, reading, seal, unseal, write_whole, writing
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ class RunFiles:
         return [event for event in map(_event, lines) if event is not None]
 
     def forget_events_after(self, step: int) -> None:
-        """Drop the events after a step: training from its checkpoint will repeat them."""
-        kept = "".join(_line(event) for event in self.events() if event.step <= step)
+        """Drop the events after a step, which training from its checkpoint will repeat, and that it was stopped."""
+        kept = "".join(_line(event) for event in self.events() if event.step <= step and not isinstance(event, Kept))
         if self._events.is_dir():
             discard(self._events)
         write_whole(self._events, kept)
@@ -102,6 +102,10 @@ class RunFiles:
             if expected is not None and expected != _checksum(state):
                 raise ValueError(f"{path.name} has changed since it was written")
             return state
+
+    @property
+    def has_checkpoint(self) -> bool:
+        return self._tensors(CHECKPOINT)[0].exists()
 
     def drop_checkpoints(self) -> None:
         """Delete checkpoint and best weights, which a finished run does not need, and what a killed process left of them."""

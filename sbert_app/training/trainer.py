@@ -5,7 +5,7 @@ A run is a generator of events: the caller decides when to continue, when to sto
 
 import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import cast
 
 import numpy as np
@@ -48,8 +48,8 @@ class Trainer:
         self._optimizer, self._rates = _optimizer(trainee, options)
         self._mean: State = {}  # of the weights, where they are averaged
 
-    def run(self) -> Iterator[Event]:
-        """Train from the start or the loaded state to the end. Nothing else may use the module meanwhile."""
+    def run(self) -> Generator[Event]:
+        """Train from the start or the loaded state to the end. Nothing else may use the module until it is done or closed."""
         while True:
             if self.step in self.evaluate_after and self.evaluated < self.step:
                 yield from self._evaluate()

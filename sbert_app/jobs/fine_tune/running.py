@@ -14,7 +14,7 @@ from sbert_app.jobs import validation
 from sbert_app.jobs.fine_tune.preparing import TrainingData
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runs.plan import Plan
-from sbert_app.runs.records import DAMAGED, FAILED, INTERRUPTED, RUNNING, Event, RunInfo, RunState
+from sbert_app.runs.records import INTERRUPTED, RUNNING, Event, RunInfo, RunState
 from sbert_app.runs.run import Run
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.storage import atomic_folder, writing
@@ -62,11 +62,10 @@ def train_here(bench: Workbench, run: Run) -> Iterator[Event]:
 
 
 def resume(bench: Workbench, run_id: str, owner: str = "") -> RunInfo:
-    """Resume an interrupted or failed run from its last checkpoint."""
+    """Resume an interrupted, stopped or failed run from its last checkpoint."""
     run = find(bench, run_id, owner)
-    info = run.info()
-    if info.state not in (INTERRUPTED, FAILED):
-        raise UserError(info.message if info.state == DAMAGED else "Only an interrupted run can be resumed.")
+    if reason := run.info().why_no_resume:
+        raise UserError(reason)
     bench.worker.start(run)
     return run.info()
 

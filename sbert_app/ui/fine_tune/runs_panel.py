@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT, Change
 from sbert_app.jobs.fine_tune import running
-from sbert_app.runs.records import DAMAGED, FAILED, INTERRUPTED, RunInfo, RunOverview
+from sbert_app.runs.records import DAMAGED, RunInfo, RunOverview
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.fine_tune.verdict_view import METRIC_NAMES, TOO_FEW, both_sides, interval
 from sbert_app.ui.fine_tune.view import STATES
@@ -110,7 +110,7 @@ class RunsPanel:
     def _enabled(self, info: RunInfo | None) -> Updates:
         """Enable what can be done with a run."""
         enabled = dict.fromkeys((self.open, self.new_name, self.rename), info is not None and info.state != DAMAGED)
-        enabled |= {self.resume: info is not None and info.state in (INTERRUPTED, FAILED), self.delete: info is not None}
+        enabled |= {self.resume: info is not None and not info.why_no_resume, self.delete: info is not None}
         return {component: gr.update(interactive=interactive) for component, interactive in enabled.items()}
 
 
@@ -148,8 +148,8 @@ def _scores(change: Change) -> Markup:
 
 
 def chosen_run(info: RunInfo) -> Markup:
-    """The run that the buttons act on."""
-    return html.hint(Markup("Chosen: <b>{}</b>, {}.").format(info.name, info.created[:16]))
+    """The run that the buttons act on, and why it cannot be resumed."""
+    return html.hint(Markup("Chosen: <b>{}</b>, {}. {}").format(info.name, info.created[:16], info.why_no_resume))
 
 
 def question(info: RunInfo) -> Markup:

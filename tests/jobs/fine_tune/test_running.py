@@ -22,7 +22,7 @@ from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.models.registry import Registry
 from sbert_app.runs import plan as plans
 from sbert_app.runs.execution import Execution
-from sbert_app.runs.records import FAILED, FINISHED, INTERRUPTED, STOPPED, DevScore, Loss
+from sbert_app.runs.records import FAILED, FINISHED, INTERRUPTED, STOPPED, DevScore, Kept, Loss
 from sbert_app.runs.result import summary
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import HOSTED_LIMITS
@@ -226,13 +226,41 @@ def test_stop_keeps_the_best_and_is_over_soon(bench, shallow_folder):
     assert stopped.result.best_step == max(evaluations, key=lambda e: e.score).step < stopped.result.steps
 
 
+def test_a_stopped_run_goes_on_where_it_was_stopped(bench, tiny):
+    data = load(bench)
+    plan = planned(data, tiny, **SHORT | {"epochs": 4})
+    plan = replace(plan, options=replace(plan.options, average=0.9))
+    whole = wait(bench, running.start(bench, data, plan).id)
+    run, asked = running.create(bench, data, plan), []
+    with run.lock():
+        list(Execution(run, bench.registry.trainable, bench.registry.hardware, lambda: _evaluating(run, asked)).work())
+    stopped = running.row(bench, run.id)
+    assert stopped.state == STOPPED and stopped.has_model and stopped.why_no_resume == ""
+    assert running.state(bench, run.id).result.stopped
+    running.resume(bench, run.id)
+    resumed = wait(bench, run.id)
+    assert resumed.info.state == FINISHED and not resumed.of(Kept) and not resumed.info.has_checkpoint
+    steps = [[event.step for event in each.events if isinstance(event, Loss | DevScore)] for each in (resumed, whole)]
+    assert steps[0] == steps[1] and resumed.result.after == pytest.approx(whole.result.after, abs=1e-6)
+    write_object(run.folder / "state.json", {"state": STOPPED, "message": ""})  # as an older version left it
+    with pytest.raises(UserError, match="An older version stopped it"):
+        running.resume(bench, run.id)
+
+
+def _evaluating(run, asked):
+    """Stop within the second of eight evaluations, which measures the mean of the weights."""
+    scores, losses = ([event for event in run.events() if isinstance(event, kind)] for kind in (DevScore, Loss))
+    asked += [len(scores) == 1 and losses[-1].step >= losses[-1].steps / 4]
+    return sum(asked) >= 2  # the first time it is about to begin
+
+
 def test_stop_before_the_first_evaluation_keeps_nothing_and_says_so(bench):
     data = load(bench)
     run = running.start(bench, data, planned(data, epochs=50))
     wait(bench, run.id, until=lambda p: p.info.state == "running")
     running.stop(bench, run.id)
     stopped = wait(bench, run.id)
-    assert stopped.info.state == STOPPED and "nothing was saved" in stopped.info.message and not stopped.info.has_model
+    assert stopped.info.state == STOPPED and "there is no model" in stopped.info.message and not stopped.info.has_model
     with pytest.raises(UserError, match="no model yet"):
         running.save_model(bench, run.id, "name")
 
@@ -342,7 +370,7 @@ def test_an_abandoned_run_is_interrupted_and_resumes(bench, tiny):
     assert running.state(bench, run.id).info.state == INTERRUPTED
     running.resume(bench, run.id)
     assert wait(bench, run.id).info.state == FINISHED
-    with pytest.raises(UserError, match="Only an interrupted run"):
+    with pytest.raises(UserError, match="It is finished"):
         running.resume(bench, run.id)
 
 
