@@ -17,11 +17,13 @@ from sbert_app.jobs import labelling
 from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.declaring.job import Call, outcome_of
 from sbert_app.jobs.declaring.option import read
-from sbert_app.jobs.label import LABEL, LabelOptions, adapt, train_on
+from sbert_app.jobs.label import LABEL, LEAST, LabelOptions, adapt, train_on
 from sbert_app.jobs.labelling import add, answer, as_csv, begin, change, grade, undo
 from sbert_app.labelling.answers import AGAIN, LEARN, MEASURE, UNSURE
+from sbert_app.labelling.estimates import AtThreshold, Estimate
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.tables import Table, read_table
+from sbert_app.ui.fine_tune.label_panel import _so_far, view
 from sbert_app.vectors import unit_rows
 
 
@@ -67,6 +69,22 @@ def test_an_answer_is_on_disk_before_the_next_question_and_another_session_goes_
     hosted.settings = replace(bench.settings, hosted=True)
     stranger = opened(bench)
     assert begin(hosted, stranger).answers == () and label(stranger, 1).log.read() == []
+
+
+def test_before_a_model_is_made_the_page_counts_the_labels_to_learn_from(session):
+    counted = view(label(session, 6))
+    learnt = sum(given.why == LEARN for given in labelling.labelling(session).answers)
+    assert 0 < learnt < 6 and f"{learnt} of the {LEAST} that “Make a model now” needs" in counted
+    while learnt < LEAST:
+        learnt += label(session, 1).answers[-1].why == LEARN
+    assert f"Labels to learn from: {LEAST}." in view(labelling.labelling(session))
+
+
+def test_the_page_offers_no_threshold_that_duplicates_lacks():
+    point = AtThreshold(0.3, 0.9, 0.9, (0.8, 1.0), (0.8, 1.0))
+    for threshold, button in ((0.3, "Use 0.50, the lowest there is, in Duplicates<"), (0.62, "Use 0.62 in Duplicates<")):
+        best = replace(point, threshold=threshold)
+        assert button in _so_far(Estimate([best], best, 30, 30))
 
 
 def test_under_another_model_answers_are_found_by_their_texts(bench, session):

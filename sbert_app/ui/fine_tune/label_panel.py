@@ -6,10 +6,11 @@ from collections.abc import Sequence
 import gradio as gr
 from markupsafe import Markup
 
+from sbert_app.corpus.mining import FLOOR
 from sbert_app.jobs import labelling
-from sbert_app.jobs.label import adapt
+from sbert_app.jobs.label import LEAST, adapt
 from sbert_app.jobs.labelling import Labelling
-from sbert_app.labelling.answers import GRADES, LABELS, NO, UNSURE, YES, Answer, one_each
+from sbert_app.labelling.answers import GRADES, LABELS, LEARN, NO, UNSURE, YES, Answer, one_each
 from sbert_app.labelling.estimates import Estimate, consistency
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -30,7 +31,7 @@ ABOUT = (
 TEXT_LENGTH = 1_200  # characters of a text
 BUTTON = Markup('<button type="button" class="label-{0}" data-label="{1}" data-key="{2}">{3} <kbd>{4}</kbd></button>')
 ACT = Markup('<button type="button" class="small" data-act="{}" data-key="{}">{}</button>')
-HAND_OVER = Markup('<button type="button" class="small" data-act="handed" data-tab="Duplicates">Use {:.2f} in Duplicates</button>')
+HAND_OVER = Markup('<button type="button" class="small" data-act="handed" data-tab="Duplicates">Use {} in Duplicates</button>')
 YES_OR_NO = ((YES, "y", "Yes, the same", "y"), (NO, "n", "No", "n"), (UNSURE, " ", "Cannot say", "space"))
 GRADED = (*((grade, grade, "", grade) for grade in GRADES), (UNSURE, " ", "Cannot say", "space"))
 # A list that is drawn again keeps its focus, and the labels that the server names.
@@ -112,7 +113,7 @@ def view(current: Labelling) -> Markup:
     """The question, the buttons, what was answered last, and what the labels say."""
     answers = current.answers
     parts = [_counts(answers), _question(current), _last(current), html.cautions(current.remarks)]
-    body = Markup().join([*parts, _so_far(current.estimate())])
+    body = Markup().join([*parts, _so_far(current.estimate()), _to_learn_from(answers)])
     card = Markup('<div class="label-card" data-count="{}" data-drawn="{}">{}</div>')
     return card.format(len(answers), secrets.token_hex(4), body)
 
@@ -140,6 +141,12 @@ def _counts(answers: Sequence[Answer]) -> Markup:
     twice, equal = consistency(answers)
     again = f" {equal} of {twice} {plural(twice, 'pair', 'pairs')} asked again got the same answer." if twice else ""
     return Markup('<p class="label-counts" role="status"><b>{}</b>{}{}</p>').format(line, ", saved." if answers else ".", again)
+
+
+def _to_learn_from(answers: Sequence[Answer]) -> Markup:
+    count = sum(given.place >= 0 and given.why == LEARN for given in one_each(answers))
+    enough = f"{count:,}" if count >= LEAST else f"{count:,} of the {LEAST} that “Make a model now” needs"
+    return html.hint(f"Labels to learn from: {enough}. The other half measures.")
 
 
 def _question(current: Labelling) -> Markup:
@@ -174,5 +181,6 @@ def _so_far(estimate: Estimate | None) -> Markup:
         points.popitem()
     listed = Markup().join(Markup("<li>{}: {}</li>").format(title, point.in_words) for title, point in points.items() if point)
     head = Markup("<p>Measured on {} pairs drawn at random, for all near pairs of this corpus, with 95 % intervals. {}</p>")
-    told = head.format(estimate.same + estimate.other, estimate.outlook), listed, HAND_OVER.format(best.threshold)
+    taken = f"{best.threshold:.2f}" if best.threshold >= FLOOR else f"{FLOOR:.2f}, the lowest there is,"
+    told = head.format(estimate.same + estimate.other, estimate.outlook), listed, HAND_OVER.format(taken)
     return Markup('<div class="label-so-far">{}<ul>{}</ul>{}</div>').format(*told)
