@@ -102,7 +102,7 @@ OBJECTIVES = {
         ),
         Objective(
             "regression", "Cosine regression", True, ("scored", "labelled"),
-            "The paper's choice for graded scores: the cosine learns to equal the score. A label counts as 1 (the same) or 0.",
+            "The cosine learns to equal a graded score, as in the paper; of labels, 1 for the same and 0 for others, unlike there.",
         ),
         Objective(
             "triplet", "Triplet", True, ("triplets",),
