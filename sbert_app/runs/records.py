@@ -167,14 +167,6 @@ class RunInfo:
     has_checkpoint: bool = False
 
     @property
-    def why_no_resume(self) -> str:
-        """Why its training cannot continue, "" if it can."""
-        if self.state == STOPPED and self.has_model and not self.has_checkpoint:
-            return "An older version stopped it, without a checkpoint to resume from. Use its model and train that."
-        reasons = {FINISHED: "It is finished: there is nothing to resume.", DAMAGED: self.message}
-        return "It is still at work: there is nothing to resume." if self.live else reasons.get(self.state, "")
-
-    @property
     def live(self) -> bool:
         return self.state in (WAITING, RUNNING)
 

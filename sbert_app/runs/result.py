@@ -13,7 +13,7 @@ from sbert_app.labelled.example_set import Examples, shared_warning
 from sbert_app.labelled.examples import general_pairs
 from sbert_app.labelled.splits import Split
 from sbert_app.runs.plan import Plan
-from sbert_app.runs.records import Against, Harm, HeadAccuracy, RunResult
+from sbert_app.runs.records import Against, DevScore, Harm, HeadAccuracy, RunResult, RunState
 from sbert_app.training.options import OBJECTIVES
 from sbert_app.vectors import Array, Vectors, unit_rows
 from sbert_app.wording import change_100, plural, times_100
@@ -121,6 +121,14 @@ def dev_warning(score: float | None) -> str:
         "The dev part scored 100.0 before training, so it chooses nothing: of the checkpoints that score highest on it, the first "
         "is kept. Use more or harder examples for choosing the checkpoint."
     )
+
+
+def below_start(run: RunState) -> str:
+    """That no checkpoint was as good on dev as the model before training, "" where one was."""
+    best, before = max((event.score for event in run.of(DevScore)), default=1.0), run.result and run.result.dev_before
+    if before is None or best >= before:
+        return ""
+    return f"On dev no checkpoint was as good as the start: best {times_100(best)}, before training {times_100(before)}."
 
 
 def warnings(result: RunResult) -> list[str]:

@@ -11,9 +11,10 @@ from sbert_app.evaluation.verdict import BETTER, UNCLEAR, WORSE
 from sbert_app.jobs.fine_tune import running
 from sbert_app.jobs.fine_tune.job import _lines
 from sbert_app.labelled.example_set import Examples
-from sbert_app.runs.records import Baseline, DevScore
-from sbert_app.ui.fine_tune import verdict_view, view
+from sbert_app.runs.records import FINISHED, STOPPED, Baseline, DevScore, Kept, Loss, RunInfo
+from sbert_app.ui.fine_tune import runs_panel, verdict_view, view
 from sbert_app.ui.fine_tune.run_panel import RunPanel
+from sbert_app.ui.fine_tune.step_panels import PlanPanel
 from sbert_app.ui.header import ModelPicker
 from tests.attacks.small_home import BASE, planned, tiny_model, training_data
 
@@ -108,6 +109,57 @@ def test_a_dev_part_that_is_perfect_before_training_is_called_what_it_is(panel):
     assert warning in view.live(training) and warning not in view.live(replace(training, events=progress.events))
     assert warning in "".join(_lines(perfect.result, "model"))
     assert progress.result.dev_before == next(event.score for event in progress.events if isinstance(event, Baseline))
+
+
+def test_an_interrupted_run_is_shown_after_a_restart_with_its_step_and_a_button_that_resumes_it(panel):
+    finished(panel)
+    run = start(panel)
+    with run.lock():
+        steps = running.train_here(panel._bench, run)
+        next(event for event in steps if isinstance(event, Loss))
+        steps.close()
+    updates = panel.attach_live("")
+    assert updates[panel.run_id] == run.id and updates[panel.resume].visible
+    made = view.made_of(running.state(panel._bench, run.id), 60)
+    assert "was interrupted at step 1: resume it below. The run below was made of 60 scored pairs of requests_scored.csv" in made
+    running.delete(panel._bench, run.id)
+    assert panel.attach_live("") == {panel.run_id: ""}  # the last is finished
+
+
+def test_a_run_that_cannot_be_resumed_says_why(panel):
+    done = finished(panel)
+    assert not shown(panel, done)[1][panel.resume].visible
+    info = RunInfo("id", "name", STOPPED, "", "2026-11-25", "", has_model=True)
+    for one, reason in ((info, "without a checkpoint"), (replace(info, state=FINISHED), "It is finished")):
+        assert reason in running.why_no_resume(one) and reason in runs_panel.chosen_run(one)
+        assert not panel.runs._enabled(one)[panel.runs.resume]["interactive"]
+    stopped = replace(info, has_checkpoint=True)
+    assert running.why_no_resume(stopped) == "" and panel.runs._enabled(stopped)[panel.runs.resume]["interactive"]
+
+
+def test_after_a_stop_no_training_is_left(panel):
+    events = [Loss(10, 5.0, 20.0, 0.5, 100)]
+    run = running.state(panel._bench, start(panel).id)
+    training = replace(run, events=events, info=replace(run.info, state="running"))
+    assert "of training left" in view.live(training)
+    for stopped in (replace(training, stopping=True), replace(training, events=[*events, Kept(5, 0.9)])):
+        assert "of training left" not in view.live(stopped)
+
+
+def test_a_checkpoint_below_the_start_is_called_that(panel):
+    run = running.state(panel._bench, finished(panel).id)
+    best = max(event.score for event in run.of(DevScore))
+    below, above = (replace(run, result=replace(run.result, dev_before=best + step)) for step in (0.01, -0.01))
+    text = "On dev no checkpoint was as good as the start"
+    assert text in verdict_view.verdict(below) and text not in verdict_view.verdict(above)
+
+
+def test_the_button_names_the_model_that_is_trained(panel):
+    data = training_data(panel._bench)
+    with gr.Blocks():
+        settings = PlanPanel()
+    updates = settings.show(planned(data, BASE), data.split.train.kind, [])
+    assert updates[settings.start].value == f"Start training {BASE}"
 
 
 def movers(kind, before, after, targets, **facts):

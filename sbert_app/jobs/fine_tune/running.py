@@ -14,7 +14,7 @@ from sbert_app.jobs import validation
 from sbert_app.jobs.fine_tune.preparing import TrainingData
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runs.plan import Plan
-from sbert_app.runs.records import INTERRUPTED, RUNNING, Event, RunInfo, RunState
+from sbert_app.runs.records import DAMAGED, FINISHED, INTERRUPTED, RUNNING, STOPPED, Event, RunInfo, RunState
 from sbert_app.runs.run import Run
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.storage import atomic_folder, writing
@@ -64,10 +64,18 @@ def train_here(bench: Workbench, run: Run) -> Iterator[Event]:
 def resume(bench: Workbench, run_id: str, owner: str = "") -> RunInfo:
     """Resume an interrupted, stopped or failed run from its last checkpoint."""
     run = find(bench, run_id, owner)
-    if reason := run.info().why_no_resume:
+    if reason := why_no_resume(run.info()):
         raise UserError(reason)
     bench.worker.start(run)
     return run.info()
+
+
+def why_no_resume(info: RunInfo) -> str:
+    """Why a run's training cannot continue, "" if it can."""
+    if info.state == STOPPED and info.has_model and not info.has_checkpoint:
+        return "An older version stopped it, without a checkpoint to resume from. Use its model and train that."
+    reasons = {FINISHED: "It is finished: there is nothing to resume.", DAMAGED: info.message}
+    return "It is still at work: there is nothing to resume." if info.live else reasons.get(info.state, "")
 
 
 def stop(bench: Workbench, run_id: str, owner: str = "") -> None:

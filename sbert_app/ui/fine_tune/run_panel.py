@@ -8,7 +8,7 @@ from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import BETTER
 from sbert_app.jobs.fine_tune import running
 from sbert_app.jobs.fine_tune.preparing import TrainingData
-from sbert_app.runs.records import DevScore, RunState
+from sbert_app.runs.records import INTERRUPTED, DevScore, RunState
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.fine_tune import chart, verdict_view, view
@@ -38,11 +38,12 @@ class RunPanel:
         self._draw_live()
         self._draw_verdict()
         self.runs = RunsPanel(bench, owner)
-        live = [self.live, self.title, self.other_data, self.plan, self.progress, self.stop, self.curve, self.curve_links]
+        live = [self.live, self.title, self.other_data, self.plan, self.progress, self.stop, self.resume]
+        curve = [self.curve, self.curve_links]
         verdict = [self.verdict, self.other_verdict, self.answer, self.spread, self.spread_links, self.movers]
         model = [self.keep, self.name, self.use, self.download, self.model_message]
         # What `attach` updates.
-        self.outputs = [self.run_id, self._shown, self._timer, *live, *verdict, *model, self.runs.table]
+        self.outputs = [self.run_id, self._shown, self._timer, *live, *curve, *verdict, *model, self.runs.table]
         self._listen()
 
     def _draw_live(self) -> None:
@@ -53,6 +54,7 @@ class RunPanel:
             self.plan = gr.HTML(js_on_load=None)
             self.progress = gr.HTML(elem_id="run-progress", js_on_load=None)
             self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="run-stop")
+            self.resume = gr.Button("Resume", size="sm", visible=False, elem_id="resume-here")
             self.curve = gr.Plot(show_label=False, visible=False, elem_id=verdict_view.CURVE)
             self.curve_links = gr.HTML(elem_id="curve-take-home", js_on_load=None)
 
@@ -81,6 +83,7 @@ class RunPanel:
         self.keep.click(handler(self._on_keep), run, [*self._picker.outputs, self.model_message], **PRIVATE)
         self.pack.click(handler(self._on_pack), run, self.download, **PRIVATE)
         self.runs.listen({"fn": handler(self._on_changed), "inputs": run, "outputs": self.outputs} | PRIVATE)
+        self.resume.click(handler(self._on_resume), run, self.outputs, **PRIVATE)
         for button, work in ((self.runs.open, self.attach), (self.runs.resume, self._on_resume)):
             self.compare_after(button.click(handler(work), [self.runs.chosen, self._owner], self.outputs, **PRIVATE))
 
@@ -104,9 +107,10 @@ class RunPanel:
         }
 
     def attach_live(self, owner: str) -> Updates:
-        """Show the owner's active run, if any, for instance after a reload or on another device."""
-        active = running.active_run(self._bench, owner)
-        return self.attach(active.id, owner) if active else {self.run_id: ""}
+        """Show the owner's active run, for instance after a reload or on another device, or the last if it was interrupted."""
+        last = [info for info in running.rows(self._bench, owner)[:1] if info.state == INTERRUPTED]
+        shown = running.active_run(self._bench, owner) or next(iter(last), None)
+        return self.attach(shown.id, owner) if shown else {self.run_id: ""}
 
     def _compare(self, run_id: str, owner: str, session: Session) -> list[Any]:
         data = session.get(TrainingData)
@@ -128,6 +132,7 @@ class RunPanel:
             self.title: view.run_title(run.info),
             self.progress: view.live(run),
             self.stop: _stop_button(run),
+            self.resume: gr.Button(visible=not running.why_no_resume(run.info)),
             self.curve: gr.Plot(curve, visible=curve is not None),
             self.curve_links: verdict_view.curve_links(run) if curve else "",
             self.verdict: gr.Column(visible=result is not None and not live),

@@ -110,7 +110,7 @@ class RunsPanel:
     def _enabled(self, info: RunInfo | None) -> Updates:
         """Enable what can be done with a run."""
         enabled = dict.fromkeys((self.open, self.new_name, self.rename), info is not None and info.state != DAMAGED)
-        enabled |= {self.resume: info is not None and not info.why_no_resume, self.delete: info is not None}
+        enabled |= {self.resume: info is not None and not running.why_no_resume(info), self.delete: info is not None}
         return {component: gr.update(interactive=interactive) for component, interactive in enabled.items()}
 
 
@@ -149,7 +149,7 @@ def _scores(change: Change) -> Markup:
 
 def chosen_run(info: RunInfo) -> Markup:
     """The run that the buttons act on, and why it cannot be resumed."""
-    return html.hint(Markup("Chosen: <b>{}</b>, {}. {}").format(info.name, info.created[:16], info.why_no_resume))
+    return html.hint(Markup("Chosen: <b>{}</b>, {}. {}").format(info.name, info.created[:16], running.why_no_resume(info)))
 
 
 def question(info: RunInfo) -> Markup:

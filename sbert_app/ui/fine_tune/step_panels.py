@@ -33,6 +33,7 @@ WHEN_IT_PAYS = (
     "A cross-encoder reads both sentences together: it pays as a second opinion on pairs near a threshold, where it beats "
     "the cosine, and is too slow to search with."
 )
+MODEL_LENGTH = 40  # of its name on the button
 LEARNING_CURVE = "Learning curve: also train on half of the examples, to see whether more labels would help"
 
 
@@ -179,6 +180,7 @@ class PlanPanel:
             **{box: getattr(plan.options, name) for name, box in self._numbers.items()},
             self.options["learning_curve"]: plan.learning_curve,
             self.base: plan.base,
+            self.start: start_button(plan.base),
         }
 
     def explain(self, objective: str) -> Values:
@@ -187,6 +189,11 @@ class PlanPanel:
         fits = {"concatenation": "classification", "margin": "triplet", "distance": "triplet"}
         updates = {box: gr.update(visible=objective == fits[name]) for name, box in self.adjusted.items()}
         return {**updates, self.advice: view.objective(objective)}
+
+
+def start_button(model: str) -> gr.Button:
+    """Which model is trained, so that nobody trains a trained one again unknowingly."""
+    return gr.Button(f"Start training {html.short(model, MODEL_LENGTH)}")
 
 
 def choice(label: str, elem_id: str) -> gr.Dropdown:

@@ -21,7 +21,7 @@ from sbert_app.tables import Table, read_table
 from sbert_app.training.options import PAIR_KINDS
 from sbert_app.ui.fine_tune import view
 from sbert_app.ui.fine_tune.run_panel import RunPanel
-from sbert_app.ui.fine_tune.step_panels import DataPanel, PlanPanel
+from sbert_app.ui.fine_tune.step_panels import DataPanel, PlanPanel, start_button
 from sbert_app.ui.header import ModelPicker, scorer_choices
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler
 from sbert_app.ui.kit.files import uploaded
@@ -56,9 +56,12 @@ class _FineTuneTab:
         data, plan = self.data, self.plan
         state = {self._session, self._model, self._owner, plan.preset, plan.base, plan.cross}
         self._everything = {*state, *data.columns, *data.split, *plan.tuned}
-        settings = [*plan.tuned, plan.advice, plan.base, plan.cross]
+        settings = [*plan.tuned, plan.advice, plan.base, plan.cross, plan.start]
         loaded = [*data.outputs, self.settings, *settings, data.refused, data.file]
         session = [self._session, plan.preset, self._model]
+        self._session.change(handler(self._on_arrival), session, loaded, **PRIVATE)
+        shown = [panel.run_id, self._owner, self._session]
+        panel.run_id.change(handler(self._on_run, early=True), shown, data.summary, **PRIVATE)
         upload = data.file.upload(handler(self._on_file), [*session, data.file], loaded, **PRIVATE)
         clicks = [(button.click, handler(partial(self._on_example, name))) for name, button in data.examples.items()]
         examples = [click(work, session, loaded, **PRIVATE) for click, work in clicks]
@@ -93,6 +96,19 @@ class _FineTuneTab:
             events.append(file.upload(handler(partial(self._on_part, part, file)), inputs, outputs, **PRIVATE))
             events.append(file.clear(handler(partial(self._on_part_cleared, part)), self._session, outputs, **PRIVATE))
         return events
+
+    def _on_arrival(self, session: Session, preset: str, model: str) -> Updates:
+        """Show the data that the session has, as after a reload."""
+        data = session.get(TrainingData)
+        return self._new(data, preset, model) if data else {self.data.refused: ""}
+
+    def _on_run(self, run_id: str, owner: str, session: Session) -> Any:
+        """Say what the run was made of that is shown, where the session has no data."""
+        if not run_id or session.get(TrainingData):
+            return gr.skip()
+        parts = running.find(self._bench, run_id, owner).split()
+        examples = sum(map(len, (parts.train, parts.dev, parts.held_out)))
+        return view.made_of(running.state(self._bench, run_id, owner), examples)
 
     def _on_file(self, session: Session, preset: str, model: str, file: str | None) -> Updates:
         loaded = partial(preparing.load, self._bench, session)
@@ -160,7 +176,7 @@ class _FineTuneTab:
         """An untrained network needs other settings than a trained model: show the preset's. Else keep what is set."""
         base, model = values[self.plan.base], values[self._model]
         if not base or is_untrained(base) == is_untrained(model):
-            return {self.plan.base: base}
+            return {self.plan.base: base, self.plan.start: start_button(values[self.plan.cross] or model)}
         return {**self._on_preset(values), self.plan.estimate: ""}
 
     def _on_estimate(self, values: Values) -> Iterator[str]:

@@ -14,7 +14,7 @@ from sbert_app.jobs.fine_tune.job import FINE_TUNE, options_of
 from sbert_app.jobs.fine_tune.preparing import EXAMPLES
 from sbert_app.labelled.example_set import Examples
 from sbert_app.runs.records import HeadAccuracy, LearningCurve, RunResult, RunState
-from sbert_app.runs.result import against_in_words, harm_in_words, needed_for, tried_in_words, warnings
+from sbert_app.runs.result import against_in_words, below_start, harm_in_words, needed_for, tried_in_words, warnings
 from sbert_app.ui.fine_tune.view import run_title, target
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, Input, commands, pictures, present, row
@@ -66,8 +66,8 @@ def verdict(run: RunState) -> Markup:
     title, meaning = TOO_FEW if few else WORDS.get(word, WORSE)
     noun = "triplets" if run.kind == "triplets" else "pairs"
     needed = needed_sentence(needed_for(result.verdict), count, first.difference.value, noun)
-    advice = [meaning, needed, "" if few else _curve(result.curve), against_in_words(result), *harm_in_words(result)]
-    advice.append(tried_in_words(result))
+    advice = [meaning, needed, below_start(run), "" if few else _curve(result.curve), against_in_words(result)]
+    advice += [*harm_in_words(result), tried_in_words(result)]
     card = Markup(
         '<section class="verdict {kind}">{run}<div class="verdict-sides"><div><p class="word" id="verdict-word">{title}</p>'
         "{number}{advice}{warning}</div><div>{intervals}</div></div></section>"

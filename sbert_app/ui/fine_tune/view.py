@@ -157,7 +157,7 @@ def live(run: RunState) -> Markup:
         base = f" (before training {times_100(before[0].score)})" if before else ""
         facts.append(f"best on dev {times_100(best.score)} at step {best.step:,}{base}")
     facts.append(f"{last.pairs_per_second:,.0f} examples/s")
-    if info.live and last.step < last.steps:
+    if info.live and last.step < last.steps and not run.of(Kept) and not run.stopping:
         left = (last.steps - last.step) * last.seconds / max(1, last.step)
         facts.append(f"{duration(left)} of training left")
     text = " · ".join(facts)
@@ -175,6 +175,13 @@ def run_title(info: RunInfo) -> Markup:
     """Which run is shown: its name, its file and its date."""
     file = f", from {info.file}" if info.file else ""
     return Markup('<p class="read run-title">Run <b>{}</b>{}, {}</p>').format(info.name, file, info.created[:16])
+
+
+def made_of(run: RunState, examples: int) -> Markup:
+    """In the place of the data that a run was made of and the session has no more; and that it was interrupted."""
+    name, file, step = run.info.name, run.info.file or "a file", max((event.step for event in run.of(Loss)), default=0)
+    line = f"Run {name} was interrupted at step {step:,}: resume it below. " if run.info.state == records.INTERRUPTED else ""
+    return html.empty(f"{line}The run below was made of {examples:,} {KINDS[run.kind].lower()} of {file}; upload it for another.")
 
 
 def other_data(info: RunInfo, data: TrainingData) -> Markup:
