@@ -11,7 +11,7 @@ from gradio_client import Client
 
 from sbert_app.runtime.line import Visitor
 from sbert_app.runtime.session import Session
-from sbert_app.ui.kit.events import STOPPING, LongJob, caller_left, throttled, visitor_of
+from sbert_app.ui.kit.events import STOPPING, LongJob, busy, caller_left, no_longer_busy, throttled, visitor_of
 
 LONGEST = 30.0  # seconds that the handler works for, if nobody leaves
 
@@ -142,3 +142,12 @@ def test_a_stop_that_comes_before_the_work_has_begun_is_not_lost(shared_bench):
         stopping.fn(session)
         assert len(list(zip(range(5), steps, strict=False))) < 5 and ended.pop() == session
     assert len(list(zip(range(5), starting.fn(session), strict=False))) == 5  # nobody stops this one
+
+
+def test_an_element_that_waits_is_usable_again_after_an_error_too():
+    """Gradio's page runs what comes `then` only after a success."""
+    with gr.Blocks() as page:
+        button = gr.Button()
+        no_longer_busy(button.click(lambda: None, **busy("made")), "made")
+    after = [event["trigger_only_on_failure"] for event in page.config["dependencies"] if event["trigger_after"] is not None]
+    assert sorted(after) == [False, True]

@@ -73,8 +73,9 @@ def busy(elem_id: str) -> dict[str, Any]:
 
 
 def no_longer_busy(event: Any, elem_id: str) -> None:
-    """Show the element as usual when the event's function has ended, also if it failed."""
-    event.then(None, None, None, js=f"() => studio.wait('{elem_id}', false)", **PRIVATE)
+    """Show the element as usual when the event's function has ended, also if it failed: Gradio's page runs no `then` of that."""
+    for after in (event.then, event.failure):
+        after(None, None, None, js=f"() => studio.wait('{elem_id}', false)", **PRIVATE)
 
 
 def typed_text(value: Any) -> str:
