@@ -125,7 +125,7 @@ def dev_warning(score: float | None) -> str:
 
 def below_start(run: RunState) -> str:
     """That no checkpoint was as good on dev as the model before training, "" where one was."""
-    best, before = max((event.score for event in run.of(DevScore)), default=1.0), run.result and run.result.dev_before
+    best, before = max((event.score for event in run.of(DevScore)), default=1.0), run.result.dev_before if run.result else None
     if before is None or best >= before:
         return ""
     return f"On dev no checkpoint was as good as the start: best {times_100(best)}, before training {times_100(before)}."

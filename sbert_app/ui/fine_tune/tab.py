@@ -104,7 +104,7 @@ class _FineTuneTab:
 
     def _on_run(self, run_id: str, owner: str, session: Session) -> Any:
         """Say what the run was made of that is shown, where the session has no data."""
-        if not run_id or session.get(TrainingData):
+        if not run_id or session.get(TrainingData) is not None:
             return gr.skip()
         parts = running.find(self._bench, run_id, owner).split()
         examples = sum(map(len, (parts.train, parts.dev, parts.held_out)))
