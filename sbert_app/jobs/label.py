@@ -4,7 +4,7 @@ The model is the corpus's with a linear adapter, in a second; both uses are judg
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +144,7 @@ def train_on(bench: Workbench, session: Session) -> preparing.TrainingData:
     name = f"labels of {current.corpus.name}"
     measured = as_table(name, current.answers, (MEASURE,))
     held_out = len(measured.rows) >= LEAST_ROWS and len(set(measured.frame["label"])) > 1
-    learnt = as_table(name, current.answers, (LEARN,) if held_out else (LEARN, MEASURE))
+    learnt = replace(as_table(name, current.answers, (LEARN,) if held_out else (LEARN, MEASURE)), notes=tuple(current.remarks))
     if (count := len(learnt.rows)) < LEAST_ROWS:
         raise UserError(f"There are {count} labels to learn from, at least {LEAST_ROWS} are needed. Label some more pairs.")
     data = preparing.load(bench, session, learnt)

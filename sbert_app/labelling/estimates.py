@@ -2,9 +2,10 @@
 
 Precision and recall over all candidates come from answers to pairs drawn in strata of the cosine. Each stratum is cut at the
 threshold. In each of the two parts the share of pairs that are the same has a Beta distribution, given the answers there, and
-counts as many pairs as the part has: the estimate is weighted back to all candidates (post-stratified, as in OASIS), and its
-interval is that of the draws. The best threshold is chosen by a logistic curve through the answers, not by draws: of what looks
-best by chance too much would be promised.
+counts as many pairs as the part has: the estimate is weighted back to all candidates (post-stratified, as in OASIS). A part where
+no answer is "the same" may hide some such pairs or none: so there are two priors, and the interval goes from the lowest to the
+highest of both, like that of Clopper and Pearson. The best threshold is chosen by a logistic curve through the answers, not by
+draws: of what looks best by chance too much would be promised.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,8 +19,10 @@ from sbert_app.labelling.choosing import STRATA, Candidates
 from sbert_app.vectors import Array, Vectors
 from sbert_app.wording import plural
 
-DRAWS, THRESHOLDS = 2_000, 41
-PRIOR, BY_CURVE = (0.2, 0.4), 0.5  # answers (same, other) that a part is given, and those that are shared out as the curve says
+DRAWS, THRESHOLDS = 1_000, 41
+PRIORS = np.array([[0.3, 0.6], [0.02, 0.05]])  # answers (same, other) that a part is given: many, or next to none
+BY_CURVE = 0.5  # answers that are shared out as the curve says
+COUNTS = 0.85  # what an answer counts: the threshold was chosen by it, and with 1 too few intervals hold the truth (simulated)
 LEAST_EACH = 30  # answers of each kind, below which nothing is settled
 NARROW = 0.2  # the width of an interval that settles a figure
 FEW, RARE = 400, "Pairs that mean the same are rare: only {} so far. It stays a rough figure."
@@ -95,9 +98,11 @@ def estimate(pairs: Candidates, answers: Sequence[Answer]) -> Estimate | None:
         cell = pairs.strata + STRATA * above  # the upper part of each stratum follows the lower ones
         size, yes, no = (np.bincount(cells, minlength=2 * STRATA) for cells in (cell, cell[places[same]], cell[places[~same]]))
         curved = BY_CURVE * np.bincount(cell, chance, 2 * STRATA) / np.maximum(size, 1)
-        drawn = random.beta(yes + curved + PRIOR[0], no + BY_CURVE - curved + PRIOR[1], (DRAWS, 2 * STRATA)) * size
-        found, called = drawn[:, STRATA:].sum(axis=1), int(above.sum())
-        curve.append(_at(threshold, found / called, found / drawn.sum(axis=1)))
+        more, less = PRIORS.T[:, :, None, None]
+        same_here, other_here = COUNTS * yes + curved + more, COUNTS * no + BY_CURVE - curved + less
+        drawn = random.beta(same_here, other_here, (len(PRIORS), DRAWS, 2 * STRATA)) * size
+        found, called = drawn[..., STRATA:].sum(axis=-1), int(above.sum())
+        curve.append(_at(threshold, found / called, found / drawn.sum(axis=-1)))
         f1.append(2 * chance[above].sum() / (chance.sum() + called))
     return Estimate(curve, curve[int(np.argmax(f1))], int(same.sum()), int((~same).sum()))
 
@@ -111,9 +116,10 @@ def _chance_by_cosine(scores: Vectors, places: NDArray[np.int64], same: NDArray[
 
 
 def _at(threshold: float, precision: Array, recall: Array) -> AtThreshold:
-    """The medians of the draws, with their intervals."""
-    (low1, middle1, high1), (low2, middle2, high2) = (np.quantile(drawn, LEVELS).tolist() for drawn in (precision, recall))
-    return AtThreshold(threshold, middle1, middle2, (low1, high1), (low2, high2))
+    """The medians of the draws, (2, DRAWS) each, in the middle of both priors; the intervals hold those of both."""
+    (low1, middle1, high1), (low2, middle2, high2) = (np.quantile(drawn, LEVELS, axis=1) for drawn in (precision, recall))
+    within = [(float(low.min()), float(high.max())) for low, high in ((low1, high1), (low2, high2))]
+    return AtThreshold(threshold, float(middle1.mean()), float(middle2.mean()), *within)
 
 
 def of_labels(answers: Sequence[Answer], scores: Vectors) -> Iterator[str]:

@@ -1,20 +1,22 @@
 """What labels made in the app are worth, with gold answers: `python -m tests.benchmarks.labels [adapter]`.
 
-The candidates are half of the pairs of Quora dev, and those of half of the topics of UKP ASPECT; the others are the test. Once more
-of Quora with one yes in ten, as among the near pairs of a corpus. So many labels to learn from, chosen as the app chooses them or
-at random, train an adapter and, unless only `adapter` is asked for, the whole model (preset quick). Average precision × 100 on the
-test, five seeds, mean and 95 % interval of the mean (t). Written to .bench/labels.json as it goes.
+The candidates are half of the pairs of Quora dev and of the bundled requests, and those of half of the topics of UKP ASPECT; the
+others are the test, 2,000 at most. Once more of Quora with one yes in ten, as among the near pairs of a corpus. So many labels to
+learn from, chosen as the app chooses them or at random, train an adapter (five seeds) and, unless only `adapter` is asked for, the
+whole model (preset quick, three seeds). Average precision × 100 on the test, mean and 95 % interval of the mean (t). Written to
+.bench/labels.json as it goes.
 """
 
+import csv
 import json
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.stats import t
 
@@ -22,23 +24,33 @@ from sbert_app.evaluation.metrics import average_precision
 from sbert_app.evaluation.verdict import predict
 from sbert_app.explain.words import word_overlap
 from sbert_app.labelled.example_set import Examples, sentence_groups
-from sbert_app.labelling.answers import LEARN, NO, YES, Answer
+from sbert_app.labelling.answers import LEARN, NO, SAME_FROM, YES, Answer
 from sbert_app.labelling.choosing import STRATA, Candidates, next_question
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import bundled_folder
 from sbert_app.runs.plan import QUICK, preset
 from sbert_app.training.adapter import fit_adapter
-from sbert_app.training.siamese import build_siamese, finish
-from sbert_app.training.trainer import Trainer
 from tests.benchmarks import data
+from tests.benchmarks.training import train
 
-SETS = {"Quora": "quora/dev", "UKP ASPECT": "argument/ukp_aspect", "Quora, 10 % yes": "quora/dev"}
+REQUESTS = "assets/labelled/requests_scored.csv"
+SETS = {"Quora": "quora/dev", "UKP ASPECT": "argument/ukp_aspect", "requests": REQUESTS, "Quora, 10 % yes": "quora/dev"}
 RARE = 0.1  # share of yes
-LABELS, TRAINED = (50, 100, 200, 400, 800), (100, 400)
-SEEDS = range(5)
+LABELS = (50, 100, 200, 400)
+TRAINED = {"Quora": LABELS, "UKP ASPECT": (100, 400), "requests": (50, 100)}
+SEEDS, TRAINED_SEEDS = range(5), range(3)
+TESTED = 2_000  # pairs
 REPORT = Path(".bench") / "labels.json"
 Pairs = tuple[list[str], list[str], NDArray[np.bool_]]
+
+
+def gold(path: str) -> list[dict[str, str]]:
+    """The pairs of a set, with label 1 where they are the same."""
+    if path != REQUESTS:
+        return data.rows(path)
+    with Path(path).open(encoding="utf-8", newline="") as file:
+        return [row | {"label": str(int(float(row["score"]) >= SAME_FROM))} for row in csv.DictReader(file)]
 
 
 def halves(rows: Sequence[dict[str, str]], seed: int) -> tuple[Pairs, Pairs]:
@@ -80,6 +92,14 @@ def chosen(pool: Pairs, scores: NDArray[np.float32], count: int, seed: int) -> l
     return [answer.place for answer in answers if answer.why == LEARN]
 
 
+@cache
+def embeddings(path: str) -> dict[str, NDArray[np.float32]]:
+    """Of each sentence of a set, by the bundled model as it is."""
+    sentences = list({row[name]: None for row in gold(path) for name in ("sentence1", "sentence2")})
+    encoder = Encoder.from_folder(bundled_folder(), choose_hardware())
+    return dict(zip(sentences, encoder.encode(sentences), strict=True))
+
+
 def precision(vectors: Sequence[NDArray[np.float32]], same: NDArray[np.bool_]) -> float:
     """Average precision × 100 of the cosine."""
     return 100 * float(average_precision(predict("labelled", list(vectors)), same.astype(float), np.ones((1, len(same))))[0])
@@ -97,36 +117,31 @@ def trained(pool: Pairs, places: list[int], seed: int) -> Encoder:
     columns = [first[i] for i in places], [second[i] for i in places]
     examples = Examples("labelled", columns, same[places].astype(float), np.arange(len(places)), (NO, YES), 1)
     cut = max(10, len(places) // 10)
-    train, dev = examples.take(np.arange(cut, len(places))), examples.take(np.arange(cut))
-    torch.manual_seed(seed)
-    encoder = Encoder.from_folder(bundled_folder(), replace(choose_hardware(), dtype=torch.float32))
-    plan = preset(QUICK, "labelled", len(train), "")
-    siamese = build_siamese(encoder, plan.objective, plan.adjust, train, dev)
-    for _ in Trainer(siamese, replace(plan.options, seed=seed), choose_hardware()).run():
-        pass
-    finish(siamese)
-    return encoder
+    learnt, dev = examples.take(np.arange(cut, len(places))), examples.take(np.arange(cut))
+    plan = preset(QUICK, "labelled", len(learnt), "")
+    return train(plan.objective, replace(plan.options, seed=seed), learnt, dev)[0]
 
 
 def measured(name: str, seed: int, whole: bool) -> dict[str, float]:
     """Average precision by what was trained on what."""
-    pool, test = halves(data.rows(SETS[name]), seed)
+    pool, test = halves(gold(SETS[name]), seed)
     if "10 %" in name:
         pool, test = thinned(pool, seed), thinned(test, seed)
-    encoder = Encoder.from_folder(bundled_folder(), choose_hardware())
-    vectors, tests = ([encoder.encode(column) for column in part[:2]] for part in (pool, test))
+    test = (test[0][:TESTED], test[1][:TESTED], test[2][:TESTED])
+    known = embeddings(SETS[name])
+    vectors, tests = ([np.array([known[text] for text in column]) for column in part[:2]] for part in (pool, test))
     scores = np.einsum("ij,ij->i", *vectors)
     found = {"as it is": precision(tests, test[2])}
     ours = chosen(pool, scores, min(max(LABELS), len(scores) * 9 // 10), seed)
     random = np.random.default_rng(seed).permutation(len(pool[2])).tolist()
     ways: dict[str, Callable[[int], list[int]]] = {"chosen": lambda count: ours[:count], "random": lambda count: random[:count]}
     for way, places in ways.items():
-        for count in LABELS:
-            start, rows = time.perf_counter(), places(count)
+        for count in (count for count in LABELS if count <= len(ours)):
+            start, rows = time.process_time(), places(count)
             weight = fit_adapter(*(each[rows] for each in vectors), pool[2][rows], shared(pool, rows)).weight
-            found[f"seconds, {count}"] = time.perf_counter() - start
+            found[f"seconds, {count}"] = time.process_time() - start
             found[f"adapter, {way}, {count}"] = precision([v if weight is None else v @ weight.T for v in tests], test[2])
-        for count in TRAINED if whole else ():
+        for count in TRAINED.get(name, ()) if whole and seed in TRAINED_SEEDS else ():
             model = trained(pool, places(count), seed)
             found[f"trained, {way}, {count}"] = precision([model.encode(column) for column in test[:2]], test[2])
     return found
@@ -143,7 +158,7 @@ def main(whole: bool) -> None:
     for name, found in report.items():
         print(f"\n{name}\n\n| what | average precision × 100 | change from as it is |\n| --- | ---: | ---: |")
         for what, values in found.items():
-            base = np.array(values) - (0 if "seconds" in what else np.array(found["as it is"]))
+            base = np.array(values) - (0 if "seconds" in what else np.array(found["as it is"][: len(values)]))
             half = t.ppf(0.975, len(values) - 1) * base.std(ddof=1) / len(values) ** 0.5
             print(f"| {what} | {np.mean(values):.2f} | {base.mean():+.2f} ± {half:.2f} |")
 

@@ -175,10 +175,11 @@ def test_answers_of_one_kind_are_remarked_on(session):
     assert label(session, 1, lambda _: UNSURE).answers[-1].same is None
 
 
-def test_answers_by_chance_and_against_each_other_are_remarked_on(session):
+def test_answers_by_chance_are_remarked_on_and_the_training_data_made_of_them_say_so(bench, session):
     random = np.random.default_rng(0)
-    by_chance = label(session, 120, lambda _: "yes" if random.random() < 0.5 else "no")
-    assert any(remark.startswith("Pairs that you call the same are hardly nearer") for remark in by_chance.remarks)
+    label(session, 120, lambda _: "yes" if random.random() < 0.5 else "no")
+    notes = train_on(bench, session).reading.notes
+    assert any(note.startswith("Pairs that you call the same are hardly nearer") for note in notes)
 
 
 def test_a_changed_label_counts_at_once_and_after_a_restart(bench, session):
