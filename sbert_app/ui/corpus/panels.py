@@ -21,6 +21,7 @@ from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, busy, handler, no
 from sbert_app.wording import amount
 
 ELEMENT = "open-collection"
+EVERY = 1.0  # seconds between two steps of an indexing: a page on which a person works meanwhile falls behind more of them
 COMMAND = "python -m sbert_app index FILES --store FOLDER"
 FORMS = "A folder, FILE.db/NAME or http://host:port/NAME."
 ABOUT = (
@@ -68,7 +69,7 @@ class IndexingPanel:
     def _indexing(self, session: Session, name: str, steps: Iterator[Step[IndexedCorpus]]) -> Iterator[Updates]:
         """Show the progress, and the corpus once it is open, which a large one is before it is indexed. name: of the file."""
         shown = before = session.get(IndexedCorpus)
-        for step, state in self.job.following(steps, partial(view.progress, name=name), None):
+        for step, state in self.job.following(steps, partial(view.progress, name=name), None, EVERY):
             indexed = session.get(IndexedCorpus)
             if step.result:
                 state |= self._show(session) | {self.progress: "", self.notice: view.ready(step.result)}

@@ -138,13 +138,17 @@ class LongJob:
         return self._state(False) | {self.stage: stage}
 
     def following(
-        self, steps: Iterable[Step[Result]], progress: Callable[[Step[Result]], Markup], stopped: Markup | None
+        self,
+        steps: Iterable[Step[Result]],
+        progress: Callable[[Step[Result]], Markup],
+        stopped: Markup | None,
+        seconds: float = REFRESH_SECONDS,
     ) -> Iterator[tuple[Step[Result], Updates]]:
         """Yield the steps that are worth showing, with the controls: busy until the job has a result or was stopped.
 
-        stopped: the last stage of a job that was stopped; None: its progress.
+        stopped: the last stage of a job that was stopped; None: its progress. seconds: between two steps that are shown.
         """
-        for step in throttled(steps, lambda step: step.stopped or step.result is not None):
+        for step in throttled(steps, lambda step: step.stopped or step.result is not None, seconds):
             if step.stopped:
                 yield step, self.idle(progress(step) if stopped is None else stopped)
             else:

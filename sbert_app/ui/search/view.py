@@ -83,7 +83,7 @@ def _amount(result: SearchResult) -> str:
     """The number of hits and of all rows with their texts, of how many rows."""
     texts, copies, rows = len(result.hits), sum(hit.copies for hit in result.hits), f"{result.searched:,}"
     shown = f"{amount(texts, 'text')} in {texts + copies:,} rows" if copies else f"{texts:,}"
-    rows += f", {result.read:,} of them read by the model so far," if result.read is not None else ""
+    rows += f" ({result.read:,} read so far)" if result.read is not None else ""
     if result.store:
         return f"{shown} of {rows}{', of those that fit the filters' if result.store.filtered else ''}"
     return f"{shown} of {rows}" if result.fitting == result.searched else f"{shown} of {result.fitting:,} that fit ({rows} in all)"
