@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.ranking.fusion import best_first, hybrid
 from sbert_app.corpus.ranking.lexical import LexicalIndex
-from sbert_app.vectors import Rows, Vectors, unit_rows
+from sbert_app.vectors import Rows, Vectors, distinct, unit_rows
 
 CANDIDATES = 100  # rows that are read for a query (docs/search.md)
 LEARNED, MOST_LEARNED = 500, 2_000  # rows by which the static vectors are mapped at first, and at most
@@ -40,6 +40,7 @@ class StaticVectors:
         """Place the rows by the embeddings of the words, (w, dim)."""
         unit = unit_rows(vectors)
         self.rows = unit_rows(self._weights @ unit_rows(unit - unit.mean(axis=0)))
+        del self._weights
         self._map, self._lengths = np.eye(self.rows.shape[1], dtype=np.float32), np.ones(len(self.rows), np.float32)
 
     @property
@@ -82,6 +83,7 @@ class Growing:
 
     def __post_init__(self) -> None:
         self.embeddings, self.done = np.zeros(self.indexed.shape, np.float32), np.zeros(len(self.has), bool)
+        self._texts = distinct(self.sentences)[1]  # the same number for rows of the same text
 
     @property
     def nbytes(self) -> int:
@@ -127,14 +129,14 @@ class Growing:
         return self.done.copy() if fits is None else self.done & fits
 
     def candidates(self, query: Vectors, text: str, fits: Mask | None) -> Rows:
-        """The most likely rows, at most CANDIDATES."""
+        """The most likely rows, each of another text, at most CANDIDATES."""
         cosines, words = self.static.cosines(query), self.lexical.scores(text)
-        if fits is not None:
-            cosines, words = np.where(fits, cosines, -2), words * fits
-        coverage = self.lexical.coverage(text, words)
-        rows, _ = hybrid(best_first(cosines)[:DEPTH], cosines.__getitem__, words, coverage)
-        chosen = rows[:CANDIDATES]
-        return chosen if fits is None else chosen[fits[chosen]]
+        rows = np.arange(len(words)) if fits is None else np.flatnonzero(fits)
+        rows = rows[np.unique(self._texts[rows], return_index=True)[1]]
+        once = np.zeros_like(words)
+        once[rows] = words[rows]
+        closest = rows[best_first(cosines[rows])[:DEPTH]]
+        return hybrid(closest, cosines.__getitem__, once, self.lexical.coverage(text, once))[0][:CANDIDATES]
 
     def _put(self, rows: Rows, vectors: Vectors) -> None:
         self.embeddings[rows] = unit_rows(vectors)

@@ -21,7 +21,7 @@ from sbert_app.runs.run import Run
 from sbert_app.runs.sealed_files import BEST, CHECKPOINT
 from sbert_app.runs.trials import Loader, Trials, Work
 from sbert_app.storage import DamagedError, atomic_folder, discard
-from sbert_app.training.crossing import PairTrainee
+from sbert_app.training.crossing import PairTrainee, check_fits
 from sbert_app.training.objectives import Classification, save_head
 from sbert_app.training.siamese import Siamese, finish
 from sbert_app.training.trainee import BatchLoss, Evaluation, Pause
@@ -70,6 +70,7 @@ class Execution:
         split = self._run.split()
         held_out = split.held_out
         model = self._load(self._plan.base)
+        check_fits(model, self._plan.objective)
         yield None
         before = yield from look(model, held_out, self._hardware)
         cosines = yield from self._cosines(held_out)
@@ -121,6 +122,8 @@ class Execution:
         """Train, from the checkpoint if there is one. Returns the step of the best weights, which the model now has, or None."""
         self._resume(trainer)
         yield from self._measure_base(trainer)
+        if self._stopping() and not trainer.step:
+            return None  # objectives or the score before training may lack: resuming measures them
         last_saved = self._clock.seconds
         losses: list[float] = []
         events = trainer.run()

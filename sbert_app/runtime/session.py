@@ -3,8 +3,7 @@
 import math
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -101,17 +100,6 @@ class Session:
     def drop(self, kind: type) -> None:
         with self._lock:
             self._forget([kind])
-
-    @contextmanager
-    def holding(self, value: object, stop: Stop) -> Iterator[None]:
-        """Store a value while a run computes; afterwards it is dropped, unless a later run has stored its own."""
-        self.put(value, stop)
-        try:
-            yield
-        finally:
-            with self._lock:
-                if self._values.get(type(value)) is value:
-                    self._forget([type(value)])
 
     def open(self, corpus: IndexedCorpus, stop: Stop | None = None, *beside: object, without: type | None = None) -> bool:
         """Open a corpus: revoke all runs, drop the last corpus's values. Returns False, changing nothing, if `stop` is revoked.

@@ -72,12 +72,17 @@ class PairTrainee:
         yield measure(self._dev.kind, logits, self._dev.gold)[next(iter(METRICS[self._dev.kind]))]
 
 
+def check_fits(model: Trained, objective: str) -> None:
+    """Raise UserError for an objective that does not fit the model."""
+    if isinstance(model, CrossEncoder) != (objective == PAIR_OBJECTIVE):
+        raise UserError(f"The model '{model.name}' is of kind {model.kind}: it cannot be trained with the objective '{objective}'.")
+
+
 def build_trainee(
     model: Trained, objective: str, options: ObjectiveOptions, train: Examples, dev: Examples
 ) -> Siamese | PairTrainee:
     """The trainee for a model. Raises UserError for an objective that does not fit it."""
-    if isinstance(model, CrossEncoder) != (objective == PAIR_OBJECTIVE):
-        raise UserError(f"The model '{model.name}' is of kind {model.kind}: it cannot be trained with the objective '{objective}'.")
+    check_fits(model, objective)
     if isinstance(model, CrossEncoder):
         return PairTrainee(model, train, dev)
     return build_siamese(model, objective, options, train, dev)

@@ -57,7 +57,7 @@ def index_corpus(call: Call, options: IndexOptions) -> Steps:
     step, columns = Step[IndexedCorpus](""), call.columns or [guess_column(table.frame)]
     with closing(index(call.bench, session, columns, options.model, early=not options.whole)) as steps:
         for step in steps:
-            if not options.whole and (begun := session.get(IndexedCorpus)) and begun.growing:
+            if not options.whole and step.unit != _unit(1) and (begun := session.get(IndexedCorpus)) and begun.growing:
                 step = replace(step, result=begun, notes=("The model reads only the rows that a query needs.",))
                 break
             yield step
@@ -70,7 +70,7 @@ def index_corpus(call: Call, options: IndexOptions) -> Steps:
         "sentences": len(source),
         "passages": passages,
         "columns": list(source.columns),
-        "index": indexed.index.report.kind,
+        "index": "" if indexed.growing else indexed.index.report.kind,
         "recall": indexed.index.report.recall,
         "seconds": step.seconds,
         "notes": notes,
@@ -133,7 +133,7 @@ def _open(session: Session, indexed: IndexedCorpus, step: Step[IndexedCorpus], s
     """Open what was indexed, beside the index of another model of the same corpus. False if the run was revoked."""
     before, how = session.get(IndexedCorpus), Indexing(step.seconds, step.rate, step.notes)
     if before and before.growing and before.corpus is indexed.corpus:  # open already: what belongs to it stays
-        return session.swap(before, indexed) and session.put(how, stop)
+        return not stop.revoked and session.swap(before, indexed) and session.put(how, stop)
     same_rows = before and not before.growing and before.corpus.sentences == indexed.corpus.sentences
     former = [FormerIndex(before)] if before and same_rows and before.fingerprint != indexed.fingerprint else []
     return session.open(indexed, stop, how, *former)
@@ -175,6 +175,7 @@ def _encode(
     job, total = bench.embedder.job(encoder, [*corpus.sentences, *texts]), count + len(texts)
     if session and total - job.cached > AT_ONCE:
         yield from open_unread(bench, session, corpus, encoder, job, stop)
+        start = time.perf_counter()
     step = Step[IndexedCorpus](ENCODING, job.cached, total, skipped=job.cached, unit=_unit(len(texts)))
     with closing(job.run()) as batches:
         for done in batches:

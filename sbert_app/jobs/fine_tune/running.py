@@ -32,16 +32,21 @@ def start(bench: Workbench, data: TrainingData, plan: Plan, owner: str = "", alo
     limits, planned = bench.settings.limits, len(data.split.train) * plan.options.epochs
     if bench.settings.hosted:
         bench.runs.sweep(KEPT_HOURS)
-    if (alone or bench.settings.hosted) and active_run(bench, owner):
-        raise UserError("Your last run is still training. Wait for it, or stop it.")
+    _check_room(bench, owner, alone)
     if planned > limits.trained_examples:
         most = f"{limits.trained_examples:,}"
         raise UserError(f"{planned:,} examples times epochs are too many here, the limit is {most}. Choose fewer epochs.")
-    if bench.worker.count() >= limits.waiting_runs:
-        raise UserError("Too many runs are waiting for their turn. Try again in a few minutes.")
     run = create(bench, data, plan, owner)
     bench.worker.start(run)
     return run.info()
+
+
+def _check_room(bench: Workbench, owner: str, alone: bool = False) -> None:
+    """Raise UserError where a further run of this owner has no place."""
+    if (alone or bench.settings.hosted) and active_run(bench, owner):
+        raise UserError("Your last run is still training. Wait for it, or stop it.")
+    if bench.worker.count() >= bench.settings.limits.waiting_runs:
+        raise UserError("Too many runs are waiting for their turn. Try again in a few minutes.")
 
 
 def create(bench: Workbench, data: TrainingData, plan: Plan, owner: str = "", name: str = "") -> Run:
@@ -66,6 +71,7 @@ def resume(bench: Workbench, run_id: str, owner: str = "") -> RunInfo:
     run = find(bench, run_id, owner)
     if reason := why_no_resume(run.info()):
         raise UserError(reason)
+    _check_room(bench, owner)
     bench.worker.start(run)
     return run.info()
 

@@ -72,6 +72,14 @@ def test_only_rows_that_fit_the_filters_are_read(bench, unread):
     assert 0 < result.fitting < 926 and read and all("refund" in sentence.lower() for sentence in read)
 
 
+def test_copies_of_a_text_do_not_crowd_out_other_hits(bench, sentences, monkeypatch):
+    monkeypatch.setattr(job, "AT_ONCE", 100)
+    session = brought(bench, ["I was charged two times."] * 300 + [f"{sentence} Please help." for sentence in sentences[:300]])
+    next(step for step in index(bench, session, ["text"]) if step.stage == ENCODING)
+    hits = search(bench, session, QUERIES[0], 10).hits
+    assert len(hits) == 10 and hits[0].copies == 299 and session.corpus().growing.read <= CANDIDATES
+
+
 def test_what_needs_all_rows_waits_and_the_map_is_a_sketch(bench, unread):
     session, steps = unread
     search(bench, session, QUERIES[0], 3)
