@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from platformdirs import user_data_path
-
 from sbert_app.errors import UserError
 
 DEVICES = ("auto", "cpu", "cuda")
@@ -145,6 +143,8 @@ def _home(path: str) -> Path:
     """The folder; "": the platform's user data folder, or if that is unknown a relative path, which `homes.prepare` rejects."""
     if not path:
         try:
+            from platformdirs import user_data_path  # not on a bare GPU machine
+
             return user_data_path("sbert-studio", appauthor=False)
         except RuntimeError:
             return Path("~")

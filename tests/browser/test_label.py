@@ -132,5 +132,5 @@ def test_on_a_phone_the_buttons_are_for_thumbs_and_what_the_model_thinks_comes_a
     boxes = [button.bounding_box() for button in page.locator(".label-buttons button").all()]
     assert len(boxes) == 3 and all(box["height"] >= 48 and box["width"] >= 48 for box in boxes)
     page.locator(".label-buttons button").first.click()
-    expect(page.locator("#label .hint")).to_contain_text(re.compile(r"Before: yes, to .*cosine -?\d"))
+    expect(page.locator("#label .hint").first).to_contain_text(re.compile(r"Before: yes, to .*cosine -?\d"))
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

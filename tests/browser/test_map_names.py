@@ -16,7 +16,7 @@ from sbert_app.settings import ASSETS
 from sbert_app.ui.map.chart import map_figure
 from sbert_app.ui.map.view import page as kept_page
 from tests.browser.chromium import put_on, until
-from tests.browser.test_map import PLOT, box_of, bright, drawn, group_into, show  # noqa: F401 - a fixture
+from tests.browser.test_map import PLOT, box_of, bright, draw, group_into, show
 from tests.corpus_map.maps import grouped_map
 
 # Of each name that is shown: its box, whether it is within NEAR pixels of its group's hull, whether a line leads to it from there,
@@ -115,7 +115,6 @@ AS_LARGE = """([selector, other]) => {
   return Plotly.relayout(presented, Object.fromEntries(sizes));
 }"""
 NEARER = "selector => Plotly.relayout(document.querySelector(selector), {'xaxis.range': [0, 8], 'yaxis.range': [0, 8]})"
-WHOLE = "selector => Plotly.relayout(document.querySelector(selector), {'xaxis.autorange': true, 'yaxis.autorange': true})"
 # Pictures cannot use the font of a page: here it has theirs.
 ONE_FONT = """selector => Plotly.relayout(document.querySelector(selector), {
   'font.family': 'Arial, Liberation Sans, Helvetica, sans-serif',
@@ -128,12 +127,12 @@ def apart(boxes: list[list[float]]) -> bool:
 
 
 def check(page: Page, selector: str = PLOT, least: int = 10) -> None:
-    """Names are there, apart, and at their groups."""
+    """Names are there, apart, and at their groups, once they have followed the last change of the figure."""
+    until(page, lambda: not any(name["covered"] for name in page.evaluate(NAMES, selector)))
     shown = page.evaluate(NAMES, selector)
     assert least <= len(shown) <= MOST
     assert apart([name["box"] for name in shown])
     assert [name["text"] for name in shown if not name["near"] and not name["led"]] == []
-    assert [name["text"] for name in shown if name["covered"]] == []
 
 
 def at_rest(page: Page, selector: str = PLOT) -> None:
@@ -185,10 +184,10 @@ def placed(page: Page, selector: str = "", svg: str = "") -> tuple[dict[str, lis
 
 
 @pytest.fixture
-def whole(drawn) -> Page:  # noqa: F811
-    """The map of the example tickets, all of it in view."""
-    drawn.evaluate(WHOLE, PLOT)
-    return drawn
+def whole(page) -> Page:
+    """The map of the example tickets, just drawn, all of it in view."""
+    draw(page)
+    return page
 
 
 @pytest.fixture

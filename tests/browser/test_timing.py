@@ -125,6 +125,7 @@ def test_stop_in_the_middle_keeps_what_was_measured(race):
     seconds(page, 60)
     page.locator("#race").click()
     expect(page.locator("#lanes .lane.sbert")).to_contain_text("Finished")
+    expect(page.locator("#lanes .lane.cross")).to_contain_text(re.compile(r"[1-9][\d.]* seconds\s*of work"))  # a turn or more
     page.locator("#race-stop").click()
     expect(page.locator("#race-chart .js-plotly-plot")).to_be_visible()
     expect(page.locator("#race-agreement")).to_contain_text("stopped before this check")

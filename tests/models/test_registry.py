@@ -195,7 +195,7 @@ def test_an_allowed_cross_encoder_is_listed_as_one_by_its_name_or_its_copy_here(
     hosted = Registry(replace(registry.settings, hosted=True, allowed_models=known))
     assert hosted.rerankers() == [known[0]] and list(hosted.encoders()) == [DEFAULT_ENCODER, *known[1:]]
     copy = cross_folder(tmp_path / "copy", 1, "---\ntags: [text-ranking]\n---\n")
-    monkeypatch.setattr("sbert_app.models.files.listing.local_copy", {"org/judge": copy}.get)
+    monkeypatch.setattr("sbert_app.models.files.finding.local_copy", {"org/judge": copy}.get)
     assert hosted.rerankers() == [*known[:2]] and list(hosted.encoders()) == [DEFAULT_ENCODER, known[2]]
     with pytest.raises(UserError, match="Unknown model .* Must be one of"):
         hosted.cross_encoder(str(copy))

@@ -15,7 +15,7 @@ from sbert_app.runs import execution
 from sbert_app.runs import run as run_module
 from sbert_app.runs.execution import Clock
 from sbert_app.runs.plan import PAPER, PRESETS, QUICK, Plan, preset
-from sbert_app.runs.records import FINISHED, INTERRUPTED, RUNNING, Kept, RunResult, from_json
+from sbert_app.runs.records import FINISHED, INTERRUPTED, RUNNING, Baseline, RunResult, from_json
 from sbert_app.runs.run import Run, Runs
 from sbert_app.runs.sealed_files import BEST, CHECKPOINT
 from sbert_app.storage import read_object, sweep
@@ -182,7 +182,7 @@ def test_what_rotted_is_never_taken_for_what_was_written(run, file, how):
 
 def test_events_that_rotted_are_left_out(run):
     for step in (1, 2, 3, 4):
-        run.add_event(Kept(step, 0.25))
+        run.add_event(Baseline(step, 0.25))
     path = run.folder / "events.jsonl"
     first, second, third, last = path.read_bytes().splitlines(keepends=True)
     killed = b'{"type": "st'  # while it wrote
@@ -194,7 +194,7 @@ def test_events_that_rotted_are_left_out(run):
     path.mkdir()
     assert run.events() == []
     run.forget_events_after(1)
-    run.add_event(Kept(5, 0.25))
+    run.add_event(Baseline(5, 0.25))
     assert [event.step for event in run.events()] == [5]
 
 

@@ -177,7 +177,7 @@ def test_a_training_goes_on_when_its_client_leaves_and_other_jobs_are_served(ser
     async def leave() -> tuple[float, str]:
         async with httpx.AsyncClient(timeout=60) as client:
             sent = await uploaded(client, server, LABELLED)
-            values = [sent, "regression", "quick", MODEL, OWNER, None, None, None, None, False, "", "", None, None]
+            values = [sent, "regression", "quick", MODEL, OWNER, None, None, None, None, False, "", "", None, None, ""]
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(call(client, server.url, "fine_tune", values, next(VISITORS)), 4)
             seconds = await freed(client, server)

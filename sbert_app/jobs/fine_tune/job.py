@@ -33,10 +33,6 @@ class FineTuneOptions:
     objective: str = option(f"One of {', '.join(OBJECTIVES)}. Empty: chosen by the columns.", choice("objective", OBJECTIVES), "")
     preset: str = option(f"One of {', '.join(PRESETS)}.", text("preset"), QUICK)
     model: str = model_option(flag="--base")
-    cross_encoder: str = option(
-        "Train this cross-encoder instead, on pairs with scores or labels, and compare it with the encoder's cosine. Empty: the "
-        "encoder is trained.", text("cross-encoder"), "",
-    )  # fmt: skip
     owner: str = option(
         "Hosted apps only: your own secret of at least 16 characters; it gives access to the run.", text("owner"), "", shell=False
     )
@@ -61,6 +57,10 @@ class FineTuneOptions:
     )  # fmt: skip
     dev: Table | None = option("File for choosing the checkpoint. Default: a tenth of the data.", upload(), None)
     test: Table | None = option("Held-out file for the verdict. Default: a fifth of the data.", upload(), None)
+    cross_encoder: str = option(
+        "Train this cross-encoder instead, on pairs with scores or labels, and compare it with the encoder's cosine. Empty: the "
+        "encoder is trained.", text("cross-encoder"), "",
+    )  # fmt: skip
 
 
 def fine_tune(call: Call, options: FineTuneOptions) -> Steps:
