@@ -185,7 +185,8 @@ def placed(page: Page, selector: str = "", svg: str = "") -> tuple[dict[str, lis
 
 @pytest.fixture
 def whole(page) -> Page:
-    """The map of the example tickets, just drawn, all of it in view."""
+    """The map of the example tickets, just drawn with moving points, all of it in view."""
+    page.emulate_media(reduced_motion="no-preference")
     draw(page)
     return page
 
