@@ -170,8 +170,9 @@ class Runs:
 
     def list(self, owner: str = "") -> list[RunInfo]:
         """The runs, newest first, damaged ones too; those have no known owner, so no visitor sees them in hosted mode."""
-        infos = [Run(path).info() for path in self._home.glob("[!.]*") if _is_run(path)]
-        return sorted((i for i in infos if owner in ("", i.owner)), key=lambda info: (info.created, info.id), reverse=True)
+        paths = sorted(filter(_is_run, self._home.glob("[!.]*")), key=lambda path: path.lstat().st_mtime_ns, reverse=True)
+        infos = [Run(path).info() for path in paths]  # of one second, the last written first
+        return sorted((i for i in infos if owner in ("", i.owner)), key=lambda info: info.created, reverse=True)
 
     def get(self, run_id: str, owner: str = "") -> Run:
         """The run of this id. Raises UserError if there is none or it belongs to somebody else."""
