@@ -133,10 +133,10 @@ def _run(
         return run_to_outcome(job.steps(call, options))
     start = time.perf_counter()
     if store is None:
-        subject, given = INDEX_CORPUS, IndexOptions(indexed_with, getattr(options, "whole", True))
+        subject, subject_options = INDEX_CORPUS, IndexOptions(indexed_with, getattr(options, "whole", True))
     else:
-        subject, given = OPEN_COLLECTION, OPEN_COLLECTION.options(store)
-    indexed = run_to_outcome(subject.steps(call, given))
+        subject, subject_options = OPEN_COLLECTION, OPEN_COLLECTION.options(store)
+    indexed = run_to_outcome(subject.steps(call, subject_options))
     for line in indexed.lines:
         print_note(line)
     seconds = {"index" if store is None else "open": time.perf_counter() - start}

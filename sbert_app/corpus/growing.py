@@ -96,19 +96,18 @@ class Growing:
         return int((self.done | self.has).sum())
 
     @property
-    def told(self) -> str:
+    def progress(self) -> str:
         """How far the model is, in words."""
         return f"The model has read {self.read:,} of {len(self.sentences):,} rows"
 
     @property
     def refusal(self) -> str:
         """Why what needs all rows cannot be done yet."""
-        return f"{self.told}, and this needs all of them. Search works already. If it was stopped, read the file again."
+        return f"{self.progress}, and this needs all of them. Search works already. If it was stopped, read the file again."
 
     def fill(self, rows: Rows) -> None:
         """Let the model read those of these rows that it has not read yet."""
-        known = np.flatnonzero(self.has & ~self.done)
-        self._put(known, self.indexed[known])
+        self._take_indexed()
         unread = rows[~self.done[rows]]
         if len(unread):
             self._put(unread, self.encode([self.sentences[row] for row in unread.tolist()]))
@@ -123,7 +122,7 @@ class Growing:
 
     def ranked(self, query: Vectors, text: str, fits: Mask | None) -> Mask:
         """Read the rows that are most likely the best for a unit query, (dim,), and its text; those that fit and are read, (n,)."""
-        self.fill(np.empty(0, np.int64))
+        self._take_indexed()
         self.learn()
         self.fill(self.candidates(query, text, fits))
         return self.done.copy() if fits is None else self.done & fits
@@ -137,6 +136,11 @@ class Growing:
         once[rows] = words[rows]
         closest = rows[best_first(cosines[rows])[:DEPTH]]
         return hybrid(closest, cosines.__getitem__, once, self.lexical.coverage(text, once))[0][:CANDIDATES]
+
+    def _take_indexed(self) -> None:
+        """Take what the indexing has read since."""
+        rows = np.flatnonzero(self.has & ~self.done)
+        self._put(rows, self.indexed[rows])
 
     def _put(self, rows: Rows, vectors: Vectors) -> None:
         self.embeddings[rows] = unit_rows(vectors)

@@ -65,8 +65,8 @@ def open_unread(
             yield Step("Reading the words", done, len(static.words), unit="words")
     static.place(words.embeddings)
     rows, has = encoding.embeddings[: len(corpus)], encoding.done[: len(corpus)]
-    read = partial(bench.device.encode, encoder, prompt=encoder.document_prompt)
-    growing = Growing(corpus.sentences, lexical, static, read, rows, has)
+    encode = partial(bench.device.encode, encoder, prompt=encoder.document_prompt)
+    growing = Growing(corpus.sentences, lexical, static, encode, rows, has)
     index = VectorIndex.empty(growing.embeddings)
     session.open(
         IndexedCorpus(corpus, encoder.name, encoder.fingerprint, growing.embeddings, index, lexical, growing=growing), stop

@@ -74,8 +74,8 @@ def search_job(call: Call, options: SearchOptions) -> Steps:
     lines = [f"{hit.score:.3f}  row {hit.row_name or hit.row:<6} {_shown(hit)}" for hit in result.hits]
     collection = {"collection": asdict(result.store)} if result.store else {}
     answer = {"hits": [asdict(hit) for hit in result.hits], "milliseconds": result.milliseconds, "cautions": list(result.cautions)}
-    read = {} if result.read is None else {"read": result.read}
-    yield Outcome(answer | collection | read, [*lines, *result.cautions])
+    so_far = {} if result.read is None else {"read": result.read}
+    yield Outcome(answer | collection | so_far, [*lines, *result.cautions])
 
 
 def _shown(hit: Hit) -> str:

@@ -117,8 +117,8 @@ def _result(query: str, indexed: IndexedCorpus, ranked: Ranking, before: dict[st
         for place, (row, score, passage, words, record) in enumerate(columns)
     ]
     milliseconds = before | ranked.milliseconds
-    read, counts = indexed.growing.read if indexed.growing else None, (len(corpus), ranked.fitting)
-    return SearchResult(query, hits, milliseconds, indexed.model, *counts, ranking, cautions=ranked.notes, read=read)
+    rows_read, counts = indexed.growing.read if indexed.growing else None, (len(corpus), ranked.fitting)
+    return SearchResult(query, hits, milliseconds, indexed.model, *counts, ranking, cautions=ranked.notes, read=rows_read)
 
 
 def _copies(corpus: Corpus, ranked: Ranking) -> list[list[int | str]]:

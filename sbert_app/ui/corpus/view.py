@@ -143,7 +143,7 @@ def card(indexed: IndexedCorpus, how: Indexing | None = None) -> Markup:
     recall = f", recall@10 {report.recall:.3f}, measured on {report.recall_queries} rows" if report.kind == "approximate" else ""
     further = f" and {amount(len(indexed.passages), 'passage')}" if indexed.passages else ""
     size = f"{amount(len(source), 'sentence')}{further} · {_short(indexed.model)}"
-    index = indexed.growing.told if indexed.growing else f"{report.kind} index, {report.megabytes:.1f} MB{recall}"
+    index = indexed.growing.progress if indexed.growing else f"{report.kind} index, {report.megabytes:.1f} MB{recall}"
     facts = [f"{indexed.embeddings.shape[1]} dimensions", index]
     if how:
         encoded = f"encoded in {duration(how.seconds)} ({how.rate:,.0f} sentences/s)"

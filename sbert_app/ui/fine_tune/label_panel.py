@@ -181,6 +181,6 @@ def _so_far(estimate: Estimate | None) -> Markup:
         points.popitem()
     listed = Markup().join(Markup("<li>{}: {}</li>").format(title, point.in_words) for title, point in points.items() if point)
     head = Markup("<p>Measured on {} pairs drawn at random, for all near pairs of this corpus, with 95 % intervals. {}</p>")
-    taken = f"{best.threshold:.2f}" if best.threshold >= FLOOR else f"{FLOOR:.2f}, the lowest there is,"
-    told = head.format(estimate.same + estimate.other, estimate.outlook), listed, HAND_OVER.format(taken)
+    threshold = f"{best.threshold:.2f}" if best.threshold >= FLOOR else f"{FLOOR:.2f}, the lowest there is,"
+    told = head.format(estimate.same + estimate.other, estimate.outlook), listed, HAND_OVER.format(threshold)
     return Markup('<div class="label-so-far">{}<ul>{}</ul>{}</div>').format(*told)
