@@ -100,7 +100,8 @@ class DuplicatesPanel:
         outputs = [self.headline, self.borderline, *decided]
         shown = [self.threshold, self.result, *outputs]
         opened.change(handler(self._on_opened), chosen, [*self.job.outputs, self.remove, *shown], **PRIVATE)
-        self.job.listen(self.find.click, self._on_find, chosen, shown, lambda session: session.stop(job.MINING))
+        found = self.job.listen(self.find.click, self._on_find, session, [], lambda session: session.stop(job.MINING))
+        found.then(handler(self._on_found), chosen, shown, **PRIVATE)  # with the threshold that the page has by then
         self.threshold.change(handler(self._on_slide), chosen, outputs, trigger_mode="always_last", **PRIVATE)
         self.remove.input(handler(self._on_remove), chosen, decided, trigger_mode="always_last", **PRIVATE)
         self.groups.picked(handler(self._on_picked), chosen, decided, trigger_mode="multiple", **PRIVATE)
@@ -134,10 +135,12 @@ class DuplicatesPanel:
             self.result: gr.Column(visible=False),
         }
 
-    def _on_find(self, session: Session, threshold: float, remove: str) -> Iterator[Updates]:
+    def _on_find(self, session: Session) -> Iterator[Updates]:
         steps, stopped = job.mine(self._bench, session), html.status(view.STOPPED)
-        for step, state in self.job.following(steps, view.progress, stopped):
-            yield state | (self._mined(session, threshold, remove) if step.result else {})
+        yield from (state for _, state in self.job.following(steps, view.progress, stopped))
+
+    def _on_found(self, session: Session, threshold: float, remove: str) -> Updates:
+        return self._mined(session, threshold, remove) if session.get(Mined) else {self.headline: gr.skip()}
 
     def _mined(self, session: Session, threshold: float, remove: str) -> Updates:
         """Show the pairs found, from the lowest threshold on that they hold."""
