@@ -40,6 +40,7 @@ def start_long_race(page: Page) -> None:
     """One that only a stop ends while a test looks on."""
     seconds(page, 60)
     page.locator("#race").click()
+    expect(page.locator("#race")).to_be_disabled()  # and the lanes of the race before are gone
     racing(page)
 
 
@@ -124,6 +125,7 @@ def test_stop_in_the_middle_keeps_what_was_measured(race):
     page = race
     seconds(page, 60)
     page.locator("#race").click()
+    expect(page.locator("#race")).to_be_disabled()  # and the lanes of the race before are gone
     expect(page.locator("#lanes .lane.sbert")).to_contain_text("Finished")
     expect(page.locator("#lanes .lane.cross")).to_contain_text(re.compile(r"[1-9][\d.]* seconds\s*of work"))  # a turn or more
     page.locator("#race-stop").click()
