@@ -5,10 +5,12 @@ const mapNames = (() => {
   const REST = 200; // milliseconds after the last step of a move
 
   // Where a cluster's name may be: on its centre, else beside it, ever farther: [sideways, upright, pixels between].
-  const SIDES = [0, 0.3, -0.3, 0.6, -0.6, 1, -1].flatMap(shift => [[shift, -1], [shift, 1], ...(Math.abs(shift) < 1 ? [[1, shift], [-1, shift]] : [])]);
-  const SHARE = 0.2; // of the map's width, the widest gap
-  const GAPS = Array.from({length: 18}, (_, i) => 8 + 10 * i);
-  const PLACES = [[0, 0, 0], ...GAPS.flatMap(gap => SIDES.map(([sideways, upright]) => [sideways, upright, gap]))];
+  const around = (shifts, gaps) => gaps.flatMap(gap => shifts.flatMap(shift =>
+    [[shift, -1, gap], [shift, 1, gap], ...(Math.abs(shift) < 1 ? [[1, shift, gap], [-1, shift, gap]] : [])]));
+  const SHARE = 0.2, FARTHEST = 180; // the widest gap: of the map's width, and pixels
+  const upTo = step => Array.from({length: FARTHEST / step}, (_, i) => 8 + step * i);
+  const PLACES = [[0, 0, 0], ...around([0, 0.3, -0.3, 0.6, -0.6, 1, -1], upTo(10))];
+  const MORE_PLACES = around(Array.from({length: 41}, (_, i) => (i - 20) / 20), upTo(4)); // for names that have none of those
   const NEAR = 10, APART = 2; // pixels: a name farther from its centre gets a line to it; between two names
   const CELL = 4, RADIUS = 3; // pixels: of the squares that points are counted in; of a point
 
@@ -29,15 +31,16 @@ const mapNames = (() => {
     const frame = {left: xaxis._offset, right: xaxis._offset + xaxis._length, top: yaxis._offset, bottom: yaxis._offset + yaxis._length};
     const inView = boxes.map(box => box.right > box.left && inside(middle(box), frame));
     const [wanted, covered] = before ? [() => true, () => 0] : [ofLevel(inView, meta?.clusters), counter(plot, frame)];
-    const reach = PLACES.filter(([, , gap]) => gap <= SHARE * (frame.right - frame.left)), placed = [], places = [];
-    const given = meta?.given ?? [];
-    const seek = (most, worst, among = wanted) => names.forEach((_, i) => {
+    const reach = list => list.filter(([, , gap]) => gap <= SHARE * (frame.right - frame.left)), placed = [], places = [];
+    const near = reach(PLACES), given = meta?.given ?? [];
+    const seek = (most, worst, among = wanted, choice = near) => names.forEach((_, i) => {
       if (places[i] || placed.length >= most || !inView[i] || !among(i)) return;
-      places[i] = freePlace(boxes[i], frame, placed, before ? [before[i]].filter(Boolean) : reach, covered, worst);
+      places[i] = freePlace(boxes[i], frame, placed, before ? [before[i]].filter(Boolean) : choice, covered, worst);
       if (places[i]) placed.push(places[i]);
     });
     seek(Infinity, Infinity, i => given.includes(i)); // what a person named is named at any zoom
     seek(MOST, 0);
+    seek(MOST, 0, wanted, reach(MORE_PLACES));
     seek(FEW, Infinity);
     names.forEach((name, i) => {
       name.style.visibility = places[i] ? 'visible' : 'hidden';
