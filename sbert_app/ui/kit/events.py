@@ -23,8 +23,9 @@ from sbert_app.step import Step
 
 log = logging.getLogger(__name__)
 
-# Hidden progress, because Gradio would show an error on top of every output, covering buttons.
-PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+# Hidden progress, because Gradio would show an error on top of every output, covering buttons. And on no component: its page would
+# read the whole state of every output of every event so far, their children too, at each change of any event's status.
+PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "show_progress_on": []}
 Values = dict[Any, Any]  # component -> value, the argument of a handler with a set of inputs
 Updates = dict[Any, Any]  # component -> its new value or state; other components are unchanged
 
