@@ -20,7 +20,7 @@ LIMIT = 1  # seconds of one job, where there is a limit
 LEAVING = 0.5  # seconds after which the client leaves
 # Seconds until its place is free, on a machine that does other things too: 0.2 on a quiet one, a second of a race; the job takes 20
 FREE = 8.0
-STEP = 12.0  # the longest step of a job, likewise: 5 on a quiet one
+STEP = 15.0  # the longest step of a job, likewise: 5 on a quiet one
 LABELLED = "assets/labelled/requests_scored.csv"
 OWNER = "the secret of a visitor"
 VISITORS = itertools.count(1)  # each call by another: Gradio ends all that a connection waits for when one of its streams ends
@@ -28,10 +28,8 @@ VISITORS = itertools.count(1)  # each call by another: Gradio ends all that a co
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory) -> Iterator[Server]:
-    """One heavy job at a time in the whole app, with its models loaded, which nothing stops."""
-    for running in served(tmp_path_factory.mktemp("leaving"), 900):
-        asyncio.run(load_models(running))
-        yield running
+    """One heavy job at a time in the whole app."""
+    yield from served(tmp_path_factory.mktemp("leaving"), 900)
 
 
 async def load_models(server: Server) -> None:
@@ -46,9 +44,11 @@ def strict_server(tmp_path_factory) -> Iterator[Server]:
 
 
 def served(folder: Path, seconds: int) -> Iterator[Server]:
+    """With the models loaded, which nothing stops."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(os.environ, "SBERT_STUDIO_PRECISION", "fp32")  # the embeddings that come with the app are in it
         with serving(folder / "home", hosted=True, limits={"jobs": 1, "job_seconds": seconds, "reading_seconds": 100}) as running:
+            asyncio.run(load_models(running))
             yield running
 
 
