@@ -126,8 +126,8 @@ def close_pairs(session: Session) -> None:
 def score_opened(bench: Workbench, session: Session, columns: PairColumns, model: str) -> Iterator[Step[ScoredPairs]]:
     """Score the session's file by these columns. If only the labels are others than before, the scores are kept.
 
-    The last step has the result or is stopped. Raises UserError for a missing column, labels that cannot be compared, or a file
-    without a usable row.
+    The last step has the result or is stopped; none comes after another scoring has begun. Raises UserError for a missing column,
+    labels that cannot be compared, or a file without a usable row.
     """
     opened = session.get(PairTable)
     if opened is None:
@@ -136,10 +136,9 @@ def score_opened(bench: Workbench, session: Session, columns: PairColumns, model
     session.put(replace(opened, model=model))
     stop = session.begin(SCORING)
     for step in _steps(bench, opened.table, usable, model, stop, session.get(ScoredPairs)):
-        if step.result is None or session.put(step.result, stop):
-            yield step
-        else:  # another file was scored meanwhile
-            yield Step("Stopped", stopped=True)
+        if stop.revoked or (step.result and not session.put(step.result, stop)):
+            return
+        yield step
 
 
 def _read(bench: Workbench, table: Table, columns: PairColumns) -> Usable:

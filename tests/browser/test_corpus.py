@@ -1,11 +1,13 @@
 """The corpus of all tabs: its menu in the header, its model, filters in force, and what a reload brings back."""
 
 import re
+import time
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from sbert_app.jobs.search.job import search
 from tests.browser.chromium import go_to
 from tests.browser.conftest import arrive
 from tests.browser.corpus import choose, choose_filter, choose_model, index, open_example, open_menu, paste, upload
@@ -163,6 +165,22 @@ def test_a_typed_query_is_not_overwritten_by_an_example(page, visit, app_url):
     bookmark = visit(url=f"{app_url}?tab=search&corpus=field_notes.csv&query=kettle")
     expect(bookmark.locator("#corpus-status")).to_contain_text("450 sentences")
     expect(bookmark.get_by_label("Query", exact=True)).to_have_value("kettle")
+
+
+def test_what_is_asked_while_a_corpus_opens_is_not_overwritten_by_its_first_answer(page, monkeypatch):
+    open_example(page, "Support tickets")
+    go_to(page, "Search")
+    query = page.get_by_label("Query", exact=True)
+    query.fill("stale bread")
+    late = lambda *asked: (time.sleep(3 * (asked[2].query == "stale bread")), search(*asked))[1]  # noqa: E731 - for one test
+    monkeypatch.setattr("sbert_app.ui.search.tab.search", late)
+    open_example(page, "Household advice")
+    query.fill("snails")
+    query.press("Enter")
+    expect(page.locator("#hits [data-query='snails']")).to_be_attached()
+    expect(page.locator("#corpus-status")).to_contain_text("450 sentences")  # comes with the answer to "stale bread"
+    expect(page.locator("#hits [data-query='snails']")).to_be_attached()
+    expect(query).to_have_value("snails")
 
 
 def test_a_bookmark_names_a_file_of_this_machine(shared_page, visit, app_url, places):

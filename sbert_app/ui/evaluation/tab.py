@@ -11,6 +11,7 @@ from sbert_app.grid import systems
 from sbert_app.grid.data_set import RETRIEVAL
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import Choice
+from sbert_app.jobs import validation
 from sbert_app.jobs.evaluate.grid import ShownGrid, choose, data_sets, fill_session, halt, unfinished, upload
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
@@ -40,6 +41,7 @@ FILE_HELP = (
     "text, label; question, answer, label; or query, row, relevance."
 )
 MADE_FOR_FINE_TUNE = "The hard sets ask for another notion of likeness: they are made for Fine-tune."
+MODELS = "other models"
 NO_FILE = "Choose a file first."
 # "picked" is a custom event: the cell whose errors are asked for.
 PICKED = """
@@ -130,7 +132,8 @@ class _EvaluationTab:
         known = (info for info in self._bench.registry.list() if info.available and info.origin != "untrained")
         trained = [info for info in known if info.kind == "encoder" or info.scores_pairs]
         others = [info for info in trained if info.name not in (model, DEFAULT_CROSS_ENCODER)]
-        listed = gr.Dropdown(choices=scorer_choices(others), value=[name for name in chosen or [] if name != model])
+        still = [name for name in validation.names(chosen or [], MODELS) if name != model]
+        listed = gr.Dropdown(choices=scorer_choices(others), value=still)
         return {self.models: listed, next(iter(self.systems)): gr.CheckboxGroup(label=f"This model: {model}")}
 
     def _on_file(self, session: Session, file: str | None, chosen: list[str]) -> Updates:
@@ -147,7 +150,8 @@ class _EvaluationTab:
         return {group: [name for name in names if name in chosen] for group, names in self.systems.items()}
 
     def _on_start(self, session: Session, model: str, sets: list[str], models: list[str], *groups: list[str]) -> Iterator[Updates]:
-        chosen = [systems.SBERT if name == model else name for group in (*groups, models) for name in group or []]
+        others = validation.names(models or [], MODELS)
+        chosen = [systems.SBERT if name == model else name for group in (*groups, others) for name in group or []]
         grid = choose(self._bench, session, chosen, sets or [])
         yield from self._fill(session, grid, Choice(model))
 

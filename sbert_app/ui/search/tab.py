@@ -13,6 +13,7 @@ from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.map.kept import search_inside
 from sbert_app.jobs.search.job import SEARCH, SearchOptions, Within, beside, more_like, search
 from sbert_app.jobs.search.open_corpus import cautions, first_query, judgements, offered, weak_below
+from sbert_app.runtime.line import Stop
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.corpus.panel import corpus_start
@@ -118,15 +119,17 @@ class SearchTab:
         query = first_query(self._bench, session, typed)
         collection = session.get(OpenCollection)
         status = collection_card(collection) if collection else card(indexed, session.get(Indexing))
+        answer = self._answered(values | {self.query: query})
+        if query != typed and self.chips in answer:  # else something was asked meanwhile
+            answer[self.query] = query
         return {
             self.body: gr.Column(visible=True),
             self.status: status + html.cautions(cautions(self._bench, session)),
             self.judging.row: gr.Row(visible=collection is None),
             self.standing.block: gr.Accordion(visible=collection is None and session.get(Within) is None),
-            self.query: query if query != typed else gr.skip(),
             **self.options.of_corpus(offered(self._bench, session), values),
             **self.judging.shown(session),
-            **self._answered(values | {self.query: query}),
+            **answer,
         }
 
     def _on_search(self, values: Values) -> Updates:
@@ -144,6 +147,7 @@ class SearchTab:
     def _search(self, values: Values, **more: Any) -> Updates:
         """The hits, with links to take them along, and the chips."""
         options, session, asked = self.options, values[self._session], self._read(values, **more)
+        run = session.begin(SEARCH.name)
         result = search(self._bench, session, asked)
         other = beside(self._bench, session, values[options.beside], asked) if values[options.beside] else None
         hits = self._results(session, result, other)
@@ -154,7 +158,11 @@ class SearchTab:
             copies = Markup() if session.get(Within) else commands(SEARCH, request, input_of(indexed))  # no command knows the map
             caption = Caption.of(f"Search: {asked.query}", indexed.corpus.name, indexed.model)
             hits += row(caption, [HITS], present(), copies)
-        return {self.hits: hits, self.chips: self._chips(values)}
+        return self._unless_overtaken(run, {self.hits: hits, self.chips: self._chips(values)})
+
+    def _unless_overtaken(self, run: Stop, updates: Updates) -> Updates:
+        """No updates if the visitor asked for something else meanwhile: its answer may be there already."""
+        return {self.hits: gr.skip()} if run.revoked else updates
 
     def _on_picked(self, values: Values, event: gr.EventData) -> Updates:
         """More hits, those of another ranking beside them, or rows like one of them."""
@@ -164,13 +172,12 @@ class SearchTab:
         if beside := picked.get("beside"):
             changed = {options.beside: beside}
             return changed | self._on_search(values | changed)
-        row = picked.get("row")
-        result = more_like(self._bench, values[self._session], row, self._read(values | {self.query: f"row {row}"}))
-        return {
-            self.query: result.query,
-            self.hits: self._results(values[self._session], result),
-            self.chips: self._chips(values),
-        }
+        session, row = values[self._session], picked.get("row")
+        asked = self._read(values | {self.query: f"row {row}"})
+        run = session.begin(SEARCH.name)
+        result = more_like(self._bench, session, row, asked)
+        hits, chips = self._results(session, result), self._chips(values)
+        return self._unless_overtaken(run, {self.query: result.query, self.hits: hits, self.chips: chips})
 
     def _on_removed(self, values: Values, event: gr.EventData) -> Updates:
         """Remove the filter or switch off the option whose chip was clicked, and search again."""
