@@ -201,12 +201,14 @@ def test_the_split_is_by_sentences_by_pairs_or_by_a_column(shared_tab, tmp_path)
     page.locator("#split-column input").click()
     page.get_by_role("option", name="sentence1", exact=True).click()
     expect(read).to_contain_text("Each value of the column 'sentence1' is in one part only")
-    page.locator("#split-column input").click()
-    page.locator("#split-column input").press_sequentially("nowhere")
+    column = page.locator("#split-column input")
+    column.click()
+    column.select_text()
+    column.press_sequentially("nowhere")
     expect(page.get_by_role("option")).to_have_count(0)  # the list follows what is typed: Enter would choose its first
-    page.locator("#split-column input").press("Enter")
+    column.press("Enter")
     expect(page.get_by_test_id("toast-body").first).to_contain_text("'letters.csv' has no column 'nowhere'")
-    expect(page.locator("#split-column input")).to_have_value("sentence1")
+    expect(column).to_have_value("sentence1")
 
 
 def test_a_test_file_of_ones_own_is_held_out(shared_tab, tmp_path):

@@ -98,6 +98,15 @@ def test_stopped_scoring_stores_nothing(steps_of, session):
     assert list(steps)[-1].stopped and session.get(ScoredPairs) is None
 
 
+def test_a_scoring_that_another_one_replaced_says_nothing_more(steps_of, session):
+    """Gradio's page sends the choice of a column twice, and what came last would stand there: "Stopped"."""
+    columns = open_pairs(session, read_table(EXAMPLE, Limits()))
+    replaced = steps_of(session, columns)
+    next(replaced)
+    *_, last = steps_of(session, columns)
+    assert last.result is not None and list(replaced) == [] and session.get(ScoredPairs) is last.result
+
+
 def test_a_late_event_of_the_model_that_scores_stops_nothing(shared_bench, steps_of, session, write):
     with gr.Blocks():
         panel = FilePanel(shared_bench, gr.State(), gr.State())

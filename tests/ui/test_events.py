@@ -144,6 +144,22 @@ def test_a_stop_that_comes_before_the_work_has_begun_is_not_lost(shared_bench):
     assert len(list(zip(range(5), starting.fn(session), strict=False))) == 5  # nobody stops this one
 
 
+def test_work_whose_session_ended_meanwhile_fails_with_a_sentence_so_the_buttons_are_free():
+    def work(session):
+        yield job.busy("Starting")
+
+    with gr.Blocks() as page:
+        state, start, button, stage = gr.State(""), gr.Button(), gr.Button(visible=False), gr.HTML()
+        job = LongJob(button, stage, start)
+        job.listen(start.click, work, [state], [], lambda session: None)
+    session = Session()
+    steps = next(function for function in page.fns.values() if function.fn.__name__ == "work").fn(session)
+    next(steps)
+    session.close()
+    with pytest.raises(gr.Error, match="This session has ended"):
+        next(steps)
+
+
 def test_an_element_that_waits_is_usable_again_after_an_error_too():
     """Gradio's page runs what comes `then` only after a success."""
     with gr.Blocks() as page:

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from sbert_app.errors import OUR_FAULT, UserError
 from sbert_app.runtime.line import Visitor, network_address
 from sbert_app.runtime.session import Session
-from sbert_app.runtime.sessions import SessionKey
+from sbert_app.runtime.sessions import ENDED, SessionKey
 from sbert_app.step import Step
 
 log = logging.getLogger(__name__)
@@ -194,6 +194,8 @@ class LongJob:
                         self._stop(session)
                         buttons.pop(self.stop, None)  # it says "Stopping …"
                     yield buttons | step
+                if session.closed:  # meanwhile: its work said nothing more
+                    raise UserError(ENDED)
             finally:
                 self._asked.discard(session.id)
 
