@@ -1,9 +1,10 @@
-"""Texts: durations, counts and row numbers for people ("3 days 4 hours", not "273,600 s"), and what any text may hold."""
+"""Texts: durations, counts and row numbers for people ("65 hours", not "234,000 s"), and what any text may hold."""
 
 from collections.abc import Sequence
 from itertools import pairwise
 
 UNITS = (("year", 365.25 * 86400), ("day", 86400.0), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
+MOST_HOURS = 100  # then days: 65 hours is how the paper's figure is known
 
 
 def spoken(seconds: float) -> str:
@@ -14,7 +15,7 @@ def spoken(seconds: float) -> str:
     if seconds < 10:
         return f"{seconds:.1f} seconds"
     for (name, length), (smaller, step) in pairwise(UNITS):
-        if seconds >= length:
+        if seconds >= (MOST_HOURS * step if name == "day" else length):
             count, remainder = divmod(round(seconds / step), round(length / step))
             if name == "year" and count >= 10:
                 return f"{round(count, 2 - len(str(count))):,} years"  # an extrapolation is not more precise

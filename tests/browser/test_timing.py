@@ -53,7 +53,7 @@ def slide(page: Page, exponent: float) -> None:
 def test_a_race_on_the_example_from_click_to_chart(race, tmp_path):
     page = race
     words = page.locator("#race-words")
-    expect(words).to_contain_text(re.compile("In the paper.*2 days 17 hours.*5.0 seconds", re.DOTALL))  # without a click
+    expect(words).to_contain_text(re.compile("In the paper.*65 hours.*5.0 seconds", re.DOTALL))  # without a click
     page.locator("#race-chart .js-plotly-plot").wait_for()
     slide(page, 5)
     expect(words).to_contain_text("100,000 sentences are 4,999,950,000 pairs")

@@ -93,8 +93,8 @@ def test_the_power_law_with_one_point_stays_where_it_is():
     [
         (0.000043, "0.043 milliseconds"), (0.0064, "6.4 milliseconds"), (0.64, "640 milliseconds"), (0.0996, "100 milliseconds"),
         (0.9996, "1.0 seconds"), (7.24, "7.2 seconds"), (59.4, "59 seconds"), (59.7, "60 seconds"), (61, "1 minute 1 second"),
-        (3600, "1 hour"), (81_660, "22 hours 41 minutes"), (273_600, "3 days 4 hours"), (1.5 * YEAR, "1 year 183 days"),
-        (26.4 * YEAR, "26 years"), (95_123 * YEAR, "95,000 years"),
+        (3600, "1 hour"), (81_660, "22 hours 41 minutes"), (234_000, "65 hours"), (381_600, "4 days 10 hours"),
+        (1.5 * YEAR, "1 year 183 days"), (26.4 * YEAR, "26 years"), (95_123 * YEAR, "95,000 years"),
     ],
 )  # fmt: skip
 def test_durations_in_words(seconds, words):

@@ -50,7 +50,7 @@ def index_corpus(call: Call, options: IndexOptions) -> Steps:
 
     Returns:
         corpus (its id, which gives access to it), sentences, passages (parts of texts longer than the model reads),
-        columns, index, recall, seconds, notes.
+        columns, index and recall ("" and null before every row is read), seconds, notes.
     """
     session, table = call.bench.sessions.open(call.stop.visitor), call.required_table()
     session.put(table)
@@ -71,7 +71,7 @@ def index_corpus(call: Call, options: IndexOptions) -> Steps:
         "passages": passages,
         "columns": list(source.columns),
         "index": "" if indexed.growing else indexed.index.report.kind,
-        "recall": indexed.index.report.recall,
+        "recall": None if indexed.growing else indexed.index.report.recall,
         "seconds": step.seconds,
         "notes": notes,
     }
