@@ -48,7 +48,7 @@ class ComparePanel:
         self.job = LongJob(self.stop, self.stage, self.start)
         self.share = gr.Slider(
             0, 1, 0, step=0.01, label="From the first model (left) to the other (right)", visible=False,
-            elem_id="map-share", elem_classes="log-slider",
+            info="Clusters, their names and their colours stay those of the first.", elem_id="map-share", elem_classes="log-slider",
         )  # fmt: skip
         self.summary = gr.HTML(elem_id="map-moved", js_on_load=None)
         self.reset = [self.share, self.summary, self.stage]  # what `hidden` updates
