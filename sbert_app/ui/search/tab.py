@@ -23,22 +23,12 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent, typed_text
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view
-from sbert_app.ui.search.panels import JUDGED, JudgingPanel, SearchControls, StandingPanel
+from sbert_app.ui.search.panels import JUDGED, PICKED, JudgingPanel, SearchControls, StandingPanel
 
 HITS = "hits"  # the element of the result
 INSIDE = "inside"  # the chip of what is selected on the map
 FOCUS = "() => document.querySelector('#query :is(input, textarea)')?.focus()"
 LEAD = "Find sentences by what they **mean**, in your own file: different words, same idea."
-# "picked" is a custom event: a row to look for more like it, a number of hits, a ranking to compare with, or a filter to remove.
-PICKED = """
-element.addEventListener('click', event => {
-  const button = event.target.closest('button:is([data-row], [data-top], [data-beside], [data-filter])');
-  if (!button) return;
-  const { row, top, beside, filter } = button.dataset;
-  trigger('picked', { row: Number(row), top: Number(top), beside, filter });
-});
-studio.follow(element);
-"""
 
 
 @dataclass(frozen=True)
