@@ -33,6 +33,11 @@ class Mined:
     joined: Joined | None = None  # of a collection: how its rows were compared
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
+    @property
+    def early(self) -> bool:
+        """Whether it was mined before the model had read all rows: only copies, and texts of the same words."""
+        return self.indexed.growing is not None
+
 
 @dataclass(frozen=True)
 class Findings:

@@ -3,14 +3,18 @@
 Static vectors tell where a row probably lies, by its words alone. They are never a score.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from sbert_app.corpus.duplicates import Copies, Duplicates
+from sbert_app.corpus.mining import mine
 from sbert_app.corpus.ranking.fusion import best_first, hybrid
-from sbert_app.corpus.ranking.lexical import LexicalIndex
+from sbert_app.corpus.ranking.lexical import WORD, LexicalIndex
+from sbert_app.step import Step
 from sbert_app.vectors import Rows, Vectors, distinct, unit_rows
 
 CANDIDATES = 100  # rows that are read for a query (docs/search.md)
@@ -18,6 +22,7 @@ LEARNED, MOST_LEARNED = 500, 2_000  # rows by which the static vectors are mappe
 DEPTH = 200  # of the ranking by static vectors, and of that by words, from which they are chosen
 MOST_WORDS = 5_000  # of a corpus that are encoded, those that weigh most; twice as many find as much (docs/search.md)
 SHRINKAGE, PART = 0.01, 10_000  # of the map, times the rows that it learns from; rows mapped at a time
+MOST_SAME_WORDS, READ = 1_000, 50  # rows that are compared by `duplicates`, and read at a time
 
 Mask = NDArray[np.bool_]
 
@@ -136,6 +141,23 @@ class Growing:
         once[rows] = words[rows]
         closest = rows[best_first(cosines[rows])[:DEPTH]]
         return hybrid(closest, cosines.__getitem__, once, self.lexical.coverage(text, once))[0][:CANDIDATES]
+
+    def duplicates(self) -> Iterator[Step[Duplicates]]:
+        """Exact copies, and texts that differ only in case, spaces and punctuation. The last step has the result."""
+        copies = Copies.of(self.sentences)
+        words = [" ".join(WORD.findall(self.sentences[row].casefold())) for row in copies.first.tolist()]
+        kind = pd.factorize(np.array(words, dtype=object))[0]
+        nodes = np.flatnonzero((np.bincount(kind)[kind] > 1) & np.array(list(map(bool, words))))[:MOST_SAME_WORDS].astype(np.int32)
+        rows = copies.first[nodes]
+        for done in range(0, len(rows), READ):
+            yield Step("Reading rows", done, len(rows))
+            self.fill(rows[done : done + READ])
+        for step in mine(self.embeddings[rows]):
+            if pairs := step.result:
+                nodes1, nodes2 = nodes[pairs.rows1], nodes[pairs.rows2]
+                same = kind[nodes1] == kind[nodes2]
+                pairs = replace(pairs, rows1=nodes1[same], rows2=nodes2[same], scores=pairs.scores[same])
+            yield Step(step.stage, step.done, step.total, result=Duplicates(copies, pairs) if pairs else None)
 
     def _take_indexed(self) -> None:
         """Take what the indexing has read since."""

@@ -16,7 +16,7 @@ from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option
 from sbert_app.jobs.declaring.option import choice, number, option, output, upload, whole
 from sbert_app.jobs.duplicates.joining import join
-from sbert_app.jobs.duplicates.overlap import compare_file, in_line
+from sbert_app.jobs.duplicates.overlap import compare_file, in_line, kept
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import Bounds, how_to_read
 from sbert_app.runtime.line import StoppedError
@@ -120,15 +120,23 @@ class SecondOpinion:
 
 
 def mine(bench: Workbench, session: Session) -> Iterator[Step[Mined]]:
-    """Mine the session's corpus; the result of the last step stays in the session until another corpus is opened."""
-    yield from in_line(bench, session, MINING, _mined(bench, session.whole_corpus(), session.get(OpenCollection)))
+    """Mine the session's corpus; the result of the last step stays in the session until another corpus is opened.
+
+    One that the model has not read whole is mined at once, for copies and texts of the same words; its indexing is in the queue.
+    """
+    indexed = session.corpus()
+    work = _mined(bench, indexed, session.get(OpenCollection))
+    yield from kept(session, session.begin(MINING), work) if indexed.growing else in_line(bench, session, MINING, work)
 
 
 def _mined(bench: Workbench, indexed: IndexedCorpus, opened: OpenCollection | None) -> Iterator[Step[Mined]]:
     """Compare the rows of a corpus, or of the collection that it is a sample of. A store may answer late."""
     start = time.perf_counter()
     yield Step(COMPARING, 0, 1)
-    compared = bench.device.each(find_duplicates(indexed.corpus.sentences, indexed.embeddings, indexed.index))
+    if indexed.growing:
+        compared = indexed.growing.duplicates()
+    else:
+        compared = bench.device.each(find_duplicates(indexed.corpus.sentences, indexed.embeddings, indexed.index))
     mined = (Step(s.stage, s.done, s.total, result=Mined(indexed, s.result, {}) if s.result else None) for s in compared)
     for step in join(opened) if opened else mined:
         seconds = time.perf_counter() - start

@@ -16,7 +16,7 @@ from sbert_app.corpus.mining import FLOOR
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
-from sbert_app.runtime.line import place_in_line
+from sbert_app.runtime.line import Stop, place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Result, Step
@@ -117,16 +117,21 @@ def compare_file(bench: Workbench, session: Session, table: Table) -> Iterator[S
 
 
 def in_line(bench: Workbench, session: Session, job: str, work: Iterator[Step[Result]]) -> Iterator[Step[Result]]:
-    """Wait in the queue and work; the result stays in the session. A run that is stopped ends with a step that is `stopped`."""
+    """Wait in the queue and work, as `kept`."""
     stop = session.begin(job)
     with bench.lines.corpora.join(stop) as waiting:
         yield from (Step(place_in_line(before, "job")) for before in waiting)
-        for step in work:
-            stored = step.result is not None and session.put(step.result, stop)
-            if stop.is_set() and not stored:
-                yield replace(step, stage="Stopped", stopped=True, result=None)
-                return
-            yield step
+        yield from kept(session, stop, work)
+
+
+def kept(session: Session, stop: Stop, work: Iterator[Step[Result]]) -> Iterator[Step[Result]]:
+    """Work; the result stays in the session. A run that is stopped ends with a step that is `stopped`."""
+    for step in work:
+        stored = step.result is not None and session.put(step.result, stop)
+        if stop.is_set() and not stored:
+            yield replace(step, stage="Stopped", stopped=True, result=None)
+            return
+        yield step
 
 
 def _compared(bench: Workbench, indexed: IndexedCorpus, other: Corpus) -> Iterator[Step[FileOverlap]]:

@@ -20,6 +20,10 @@ ONE_ROW = "This corpus has only one row, so it has no duplicates."
 STOPPED = "Stopped. Partial results are not kept: start again from the beginning."
 CLEANED, VERDICTS, PAIRS = "cleaned.csv", "keep-or-drop.csv", "pairs.csv"
 HEADLINE, STAYING, GROUPS = "duplicates-headline", "duplicates-staying", "duplicates-groups"  # the elements of the result
+SAME_WORDS = (  # of a corpus that the model had not read whole
+    "So far: exact copies, and rows that differ only in case, spaces and punctuation. Once the model has read all rows, "
+    "“Find duplicates” finds the others too."
+)
 NO_BORDERLINE = "No pairs near this threshold."
 SENTENCE_LENGTH = 400
 FILE_ROW = Markup('<span class="file-row">{}</span>')
@@ -70,7 +74,7 @@ def links(findings: Findings) -> Markup:
 
 def headline(findings: Findings) -> Markup:
     """First what is certain, the exact copies, then what is only similar; how they were found is folded."""
-    how, joined, compared = html.info(_how(findings)), findings.mined.joined, ""
+    how, joined, compared = html.info(_how(findings)), findings.mined.joined, SAME_WORDS if findings.mined.early else ""
     if joined and joined.is_sampled:
         which = f"{joined.compared:,} random rows were compared with all {joined.total:,}, by the {joined.index}."
         compared = f"{which} Duplicates among the other rows are not listed."
@@ -124,6 +128,8 @@ def borderline(pairs: Sequence[SentencePair], threshold: float, opinion: SecondO
 def _nothing(findings: Findings) -> str:
     best, joined = findings.mined.duplicates.pairs.scores[:1], findings.mined.joined
     rows = joined.compared if joined else len(findings.corpus)
+    if findings.mined.early:
+        return f"No copies among {rows:,} rows, and no texts of the same words at cosine ≥ {findings.threshold:.3g}."
     closest = "All sentences are dissimilar."
     if len(best):
         closest = f"The closest pair has {best[0]:.3f}: lower the threshold to see it."
@@ -146,7 +152,7 @@ def _similar(findings: Findings) -> Markup:
     """How many more rows are similar to another at the threshold."""
     count, which = findings.similar, f"similar to another (cosine ≥ {findings.threshold:.3g})"
     if not count:
-        return Markup("No more rows are {}.").format(which)
+        return Markup() if findings.mined.early else Markup("No more rows are {}.").format(which)
     rows = f"{'more ' if findings.copies else ''}{plural(count, 'row', 'rows')}"
     them = plural(count, "it", "them")
     return Markup("<b>{:,} {}</b> {} {}: look at {} before you remove {}.").format(
@@ -158,7 +164,9 @@ def _how(findings: Findings) -> str:
     """The stages' times, how many pairs were compared, and which were not kept."""
     pairs, joined = findings.mined.duplicates.pairs, findings.mined.joined
     rows = len(findings.mined.duplicates.copies.first)
-    if pairs.exact:
+    if findings.mined.early:
+        compared = f"The model compared {amount(len(pairs.scores), 'pair')} of texts with the same words."
+    elif pairs.exact:
         compared = f"All {rows * (rows - 1) // 2:,} pairs of different sentences were compared."
     elif joined:
         nearest = f"its {joined.neighbours} nearest of all, by the {joined.index}."

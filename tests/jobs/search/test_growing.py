@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from sbert_app.corpus.findings import Mined
 from sbert_app.corpus.growing import CANDIDATES, LEARNED, StaticVectors
 from sbert_app.corpus.hits import RANKINGS, Indexing
 from sbert_app.corpus.indexed import DENSE, IndexedCorpus
@@ -12,7 +13,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.corpus import job
 from sbert_app.jobs.corpus.job import ENCODING, INDEXING, index
 from sbert_app.jobs.corpus.opening import open_example
-from sbert_app.jobs.duplicates.job import mine
+from sbert_app.jobs.duplicates.job import findings_of, mine
 from sbert_app.jobs.labelling import begin
 from sbert_app.jobs.map.job import ClusterOptions, draw
 from sbert_app.jobs.map.kept import SKETCH, begins, preview
@@ -84,7 +85,6 @@ def test_what_needs_all_rows_waits_and_the_map_is_a_sketch(bench, unread):
     session, steps = unread
     search(bench, session, QUERIES[0], 3)
     for ask in (
-        lambda: list(mine(bench, session)),
         lambda: list(draw(bench, session, ClusterOptions())),
         lambda: begin(bench, session),
         lambda: why_not(bench, session, WhyNotOptions(QUERIES[0], "7")),
@@ -96,6 +96,26 @@ def test_what_needs_all_rows_waits_and_the_map_is_a_sketch(bench, unread):
     assert session.corpus().calibration is None
     list(steps)
     assert begins(session)
+
+
+def test_copies_and_texts_of_the_same_words_are_found_at_once_and_the_others_when_all_is_read(bench, sentences, monkeypatch):
+    monkeypatch.setattr(job, "AT_ONCE", 100)
+    texts = [f"{sentence} Please help." for sentence in sentences[:300]]
+    session = brought(bench, [*texts, texts[3], texts[4].upper(), f"  {texts[5][:-1]}!", f"{texts[6]} Soon.", "...", "!!"])
+    steps = index(bench, session, ["text"])
+    next(step for step in steps if step.stage == ENCODING)
+    *_, last = mine(bench, session)
+    early, growing = findings_of(session, 0.8), session.corpus().growing
+    assert last.result is session.get(Mined) and early.mined.early and growing.read == 4
+    assert {(pair.row1, pair.row2) for pair in early.pairs()} == {(4, 301), (5, 302), (6, 303)}
+    cosine = next(pair.score for pair in early.pairs() if pair.row1 == 5)
+    np.testing.assert_allclose(
+        cosine, np.prod(bench.registry.encoder().encode([texts[4], texts[4].upper()]), axis=0).sum(), atol=1e-3
+    )
+    list(steps)
+    *_, last = mine(bench, session)
+    whole = findings_of(session, 0.8)
+    assert not whole.mined.early and (7, 304) in {(pair.row1, pair.row2) for pair in whole.pairs()}
 
 
 def test_what_was_judged_stays_when_the_index_is_whole_and_a_stop_leaves_what_was_read(bench, unread):
