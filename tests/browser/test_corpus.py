@@ -178,7 +178,9 @@ def test_what_is_asked_while_a_corpus_opens_is_not_overwritten_by_its_first_answ
     query.fill("snails")
     query.press("Enter")
     expect(page.locator("#hits [data-query='snails']")).to_be_attached()
+    choose(page, "#ranking", "Meaning")
     expect(page.locator("#corpus-status")).to_contain_text("450 sentences")  # comes with the answer to "stale bread"
+    expect(page.locator("#ranking input")).to_have_value("Meaning")
     expect(page.locator("#hits [data-query='snails']")).to_be_attached()
     expect(query).to_have_value("snails")
 

@@ -17,9 +17,15 @@ CONTENT = """() => {
   const shown = [...document.querySelectorAll('#tabs > .tabitem')].filter(each => each.offsetParent);
   return Math.min(...shown.map(each => each.getBoundingClientRect().top + scrollY));
 }"""
+# Hits, and what is below them, move when an answer comes, which a busy machine gives later than the browser's half second after a key.
 SHIFTS = """() => {
   window.shifted = 0;
-  const add = list => { for (const { hadRecentInput, value } of list.getEntries()) if (!hadRecentInput) window.shifted += value; };
+  const hits = document.querySelector('#hits'), below = Node.DOCUMENT_POSITION_FOLLOWING | Node.DOCUMENT_POSITION_CONTAINED_BY;
+  const answer = ({ node }) => node && node.parentElement?.closest('#search-body') && hits.compareDocumentPosition(node) & below;
+  const add = list => {
+    for (const { hadRecentInput, value, sources } of list.getEntries())
+      if (!hadRecentInput && !(sources.length && sources.every(answer))) window.shifted += value;
+  };
   new PerformanceObserver(add).observe({ type: 'layout-shift', buffered: false });
 }"""
 

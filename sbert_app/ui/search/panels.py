@@ -86,16 +86,15 @@ class SearchControls:
         # The events after which the corpus is searched again.
         self.changes = [self.ranking.input, self.cross.input, self.beside.input]
 
-    def of_corpus(self, offered: Offered, values: Values) -> Updates:
-        """Offer what a corpus can be searched with. values: what is chosen."""
+    def of_corpus(self, offered: Offered, values: Values, meanwhile: bool) -> Updates:
+        """Offer what a corpus can be searched with. values: what is chosen, unless the page has something else meanwhile."""
         former = [(f"the index before, {offered.former_model}", FORMER_MODEL)] if offered.former_model else []
         rankings = [(label, name) for name, label in RANKINGS.items() if name in offered.rankings]
         rerankers = [(name, name) for name in offered.rerankers]
         filters = values[self.filters.state].filters
+        menus = {self.ranking: rankings, self.beside: [NOTHING_BESIDE, *rankings, *former], self.cross: [NO_CROSS, *rerankers]}
         return {
-            self.ranking: gr.Dropdown(choices=rankings, value=values[self.ranking]),
-            self.beside: gr.Dropdown(choices=[NOTHING_BESIDE, *rankings, *former], value=values[self.beside]),
-            self.cross: gr.Dropdown(choices=[NO_CROSS, *rerankers], value=values[self.cross]),
+            **{menu: gr.update(choices=listed, **({} if meanwhile else {"value": values[menu]})) for menu, listed in menus.items()},
             **self.filters.show(Filtering(offered.columns, filters, offered.sampled)),
         }
 

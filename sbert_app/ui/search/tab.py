@@ -110,14 +110,15 @@ class SearchTab:
         collection = session.get(OpenCollection)
         status = collection_card(collection) if collection else card(indexed, session.get(Indexing))
         answer = self._answered(values | {self.query: query})
-        if query != typed and self.chips in answer:  # else something was asked meanwhile
+        meanwhile = self.chips not in answer  # something else was asked, with what the page has now
+        if query != typed and not meanwhile:
             answer[self.query] = query
         return {
             self.body: gr.Column(visible=True),
             self.status: status + html.cautions(cautions(self._bench, session)),
             self.judging.row: gr.Row(visible=collection is None),
             self.standing.block: gr.Accordion(visible=collection is None and session.get(Within) is None),
-            **self.options.of_corpus(offered(self._bench, session), values),
+            **self.options.of_corpus(offered(self._bench, session), values, meanwhile),
             **self.judging.shown(session),
             **answer,
         }
