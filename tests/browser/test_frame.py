@@ -17,7 +17,7 @@ CONTENT = """() => {
   const shown = [...document.querySelectorAll('#tabs > .tabitem')].filter(each => each.offsetParent);
   return Math.min(...shown.map(each => each.getBoundingClientRect().top + scrollY));
 }"""
-# Hits, and what is below them, move when an answer comes, which a busy machine gives later than the browser's half second after a key.
+# Hits, and what is below them, move when an answer comes, on a busy machine later than half a second after a key.
 SHIFTS = """() => {
   window.shifted = 0;
   const hits = document.querySelector('#hits'), below = Node.DOCUMENT_POSITION_FOLLOWING | Node.DOCUMENT_POSITION_CONTAINED_BY;
