@@ -11,6 +11,7 @@ from sbert_app.corpus_map.projecting import Projection
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.corpus_map.selection import of_group
 from sbert_app.jobs.corpus.opening import open_example
+from sbert_app.jobs.search.job import SEARCH, search
 from sbert_app.mapping.clusters import K_MEANS, Clustering
 from sbert_app.ui.corpus.filters import Filtering
 from sbert_app.ui.map.panel import INSIDE
@@ -46,3 +47,19 @@ def test_a_search_inside_a_selection_begins_without_the_former_query_and_filters
     assert f"Only {selected.title(drawn)} are searched" in answer[search.hits].replace("&#34;", '"')
     assert "Billing" not in answer[search.chips] and "Inside: " in answer[search.chips]
     assert session.get(ChosenOptions).values[filters.state].filters == {}  # a reload brings none back
+
+
+def test_an_answer_that_another_question_overtook_changes_and_keeps_nothing(tab, shared_bench, monkeypatch):
+    session, parts = shared_bench.sessions.open(), tab.search
+    open_example(shared_bench, session, "support_tickets.csv")
+    values = {component: component.value for component in parts.options.components}
+    values |= {parts._session: session, parts.query: "charged twice"}
+
+    def overtaken(*asked):
+        session.begin(SEARCH.name)
+        return search(*asked)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sbert_app.ui.search.tab.search", overtaken)
+        assert parts._on_search(values) == {parts.hits: gr.skip()} and session.get(ChosenOptions) is None
+    assert "charged twice" in parts._on_search(values)[parts.hits] and session.get(ChosenOptions) is not None

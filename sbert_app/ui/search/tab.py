@@ -125,7 +125,8 @@ class SearchTab:
 
     def _on_search(self, values: Values) -> Updates:
         updates = self._search(values)
-        self._keep(values)
+        if self.chips in updates:  # else something else was asked meanwhile, which is kept
+            self._keep(values)
         return updates
 
     def _keep(self, values: Values) -> None:
