@@ -96,6 +96,18 @@ def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_c
         expect(page.locator(".hit")).to_have_count(more)
 
 
+def test_filters_ticked_while_a_search_runs_all_count(page, monkeypatch):
+    open_example(page, "Support tickets")
+    go_to(page, "Search")
+    expect(page.locator("#hits .hit").first).to_be_visible()
+    monkeypatch.setattr("sbert_app.ui.search.tab.search", lambda *asked: (time.sleep(1), search(*asked))[1])
+    for value in ("Technical", "Billing", "Account"):
+        choose_filter(page, "team", f"{value} ")
+    expect(page.locator("#chips")).to_contain_text("Technical", timeout=20_000)
+    for value in ("Billing", "Account"):
+        expect(page.locator("#chips")).to_contain_text(value, timeout=20_000)
+
+
 def test_a_menu_opened_before_the_page_is_loaded_stays_open(shared_page):
     page = shared_page
     late, held = [], [True]

@@ -20,8 +20,9 @@ CONTENT = """() => {
 # Hits, and what is below them, move when an answer comes, on a busy machine later than half a second after a key.
 SHIFTS = """() => {
   window.shifted = 0;
-  const hits = document.querySelector('#hits'), below = Node.DOCUMENT_POSITION_FOLLOWING | Node.DOCUMENT_POSITION_CONTAINED_BY;
-  const answer = ({ node }) => node && node.parentElement?.closest('#search-body') && hits.compareDocumentPosition(node) & below;
+  const below = Node.DOCUMENT_POSITION_FOLLOWING | Node.DOCUMENT_POSITION_CONTAINED_BY;
+  const answer = ({ node }) => node?.parentElement?.closest('#search-body')
+    && document.querySelector('#hits')?.compareDocumentPosition(node) & below;
   const add = list => {
     for (const { hadRecentInput, value, sources } of list.getEntries())
       if (!hadRecentInput && !(sources.length && sources.every(answer))) window.shifted += value;

@@ -26,11 +26,6 @@ def tab(shared_bench):
     return SimpleNamespace(search=tab, page=page)
 
 
-def test_a_filter_that_is_ticked_while_a_search_runs_is_not_lost(tab):
-    ticked = [function for function in tab.page.fns.values() for _, event in function.targets if event == "chosen"]
-    assert [function.trigger_mode for function in ticked] == ["always_last"]
-
-
 def test_a_search_inside_a_selection_begins_without_the_former_query_and_filters(tab, shared_bench):
     session, search = shared_bench.sessions.open(), tab.search
     indexed = open_example(shared_bench, session, "support_tickets.csv")

@@ -65,7 +65,7 @@ class RunsPanel:
         """Connect events, except for open and resume. changed: what to do after a run was renamed or deleted."""
         run = [self.chosen, self._owner]
         self.fold.expand(handler(self.relisted), self._owner, self.outputs, **PRIVATE)
-        self.table.picked(handler(self._on_picked), self._owner, self.outputs, trigger_mode="always_last", **PRIVATE)
+        self.table.picked(handler(self._on_picked), self._owner, self.outputs, trigger_mode="multiple", **PRIVATE)
         question = self.delete.click(handler(self._on_delete), run, self.outputs, **PRIVATE)
         question.success(None, None, None, js=FOCUS_KEEP)
         kept = self.keep.click(handler(self._unasked), None, self.outputs, **PRIVATE)

@@ -128,9 +128,9 @@ class MapPanel:
         session = [self._session, self._colour]
         outputs = [self.bridge, self.groups, self.tabs, *self.deselecting]
         self.groups.picked(handler(self._on_listed), session, outputs, **PRIVATE)
-        self.bridge.picked(handler(self._on_picked), session, outputs, trigger_mode="always_last", **PRIVATE)
+        self.bridge.picked(handler(self._on_picked), session, outputs, trigger_mode="multiple", **PRIVATE)
         inputs = {*session, self._filter.state}
-        self._filter.menus.chosen(handler(self._on_filter), inputs, outputs, trigger_mode="always_last", **PRIVATE)
+        self._filter.menus.chosen(handler(self._on_filter), inputs, outputs, trigger_mode="multiple", **PRIVATE)
         renamed = [self.bridge, self.groups, self.numbers, self.selection, self.status]
         for listed in (self.groups, self.selection):
             listed.renamed(handler(self._on_renamed), session, renamed, trigger_mode="multiple", **PRIVATE)

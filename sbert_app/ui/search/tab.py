@@ -81,7 +81,7 @@ class SearchTab:
         searched = gr.on(triggers, handler(self._on_search), everything, answer, trigger_mode="always_last", **busy(HITS))
         no_longer_busy(searched, HITS)
         filtered = filters.menus.chosen(
-            handler(self._on_filters), everything, [filters.state, *answer], trigger_mode="always_last", **busy(HITS)
+            handler(self._on_filters), everything, [filters.state, *answer], trigger_mode="multiple", **busy(HITS)
         )
         no_longer_busy(filtered, HITS)
         self.hits.picked(handler(self._on_picked), everything, [self.query, self.options.beside, *answer], **PRIVATE)
