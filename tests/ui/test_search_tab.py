@@ -15,7 +15,8 @@ from sbert_app.jobs.search.job import SEARCH, search
 from sbert_app.mapping.clusters import K_MEANS, Clustering
 from sbert_app.ui.corpus.filters import Filtering
 from sbert_app.ui.map.panel import INSIDE
-from sbert_app.ui.search.tab import ChosenOptions, SearchTab
+from sbert_app.ui.search.panels import ChosenOptions
+from sbert_app.ui.search.tab import SearchTab
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +36,7 @@ def test_a_search_inside_a_selection_begins_without_the_former_query_and_filters
     session.put(selected := of_group(drawn, CLUSTERS, 1))
     filters = search.options.filters
     values = {component: component.value for component in search.options.components}
-    values |= {search._session: session, search.query: "charged twice"}
+    values |= {search._session: session, search._opened: "a1", search.query: "charged twice"}
     values |= {filters.state: Filtering(indexed.corpus.filter_columns, {"team": ["Billing"]})}
     answer = search._on_inside(values)
     assert answer[search.query] == "" and answer[filters.state].filters == {} and " checked" not in answer[filters.menus]
@@ -48,7 +49,7 @@ def test_an_answer_that_another_question_overtook_changes_and_keeps_nothing(tab,
     session, parts = shared_bench.sessions.open(), tab.search
     open_example(shared_bench, session, "support_tickets.csv")
     values = {component: component.value for component in parts.options.components}
-    values |= {parts._session: session, parts.query: "charged twice"}
+    values |= {parts._session: session, parts._opened: "a1", parts.query: "charged twice"}
 
     def overtaken(*asked):
         session.begin(SEARCH.name)
@@ -58,3 +59,14 @@ def test_an_answer_that_another_question_overtook_changes_and_keeps_nothing(tab,
         patch.setattr("sbert_app.ui.search.tab.search", overtaken)
         assert parts._on_search(values) == {parts.hits: gr.skip()} and session.get(ChosenOptions) is None
     assert "charged twice" in parts._on_search(values)[parts.hits] and session.get(ChosenOptions) is not None
+
+
+def test_what_comes_with_a_corpus_leaves_the_answer_to_what_was_asked_since_it_opened(tab, shared_bench):
+    session, parts = shared_bench.sessions.open(), tab.search
+    open_example(shared_bench, session, "support_tickets.csv")
+    values = {component: component.value for component in parts.options.components}
+    values |= {parts._session: session, parts._opened: "a1", parts.query: "no sound"}
+    parts._on_search(values)
+    late = parts._on_opened(values | {parts.query: "charged twice"})
+    assert parts.hits not in late and "value" not in late[parts.options.ranking] and late[parts.body].visible
+    assert "charged twice" in parts._on_opened(values | {parts._opened: "b2", parts.query: "charged twice"})[parts.hits]

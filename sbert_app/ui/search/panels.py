@@ -1,7 +1,8 @@
 """The parts of the Search tab around the hits: how it searches; judging hits by click; why an expected row is not among them."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import gradio as gr
 from markupsafe import Markup
@@ -63,6 +64,22 @@ WAYS = {
     WORD_BY_WORD: "Word by word (MaxSim)",
 }
 Asked = Callable[[Values], dict[str, Any]]  # what is searched for and how, by the names of the options
+
+
+@dataclass(frozen=True)
+class ChosenOptions:
+    """Options and filters of the last search in a session's corpus, which a reload brings back."""
+
+    of_corpus: ClassVar[bool] = True
+
+    values: Values
+
+
+@dataclass(frozen=True)
+class AskedSince:
+    """The last opening of a corpus, as the page calls it, after which something was searched for."""
+
+    opened: str
 
 
 class SearchControls:

@@ -1,7 +1,7 @@
 """The Search tab: search the open corpus by meaning."""
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
@@ -23,21 +23,12 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent, typed_text
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view
-from sbert_app.ui.search.panels import JUDGED, PICKED, JudgingPanel, SearchControls, StandingPanel
+from sbert_app.ui.search.panels import JUDGED, PICKED, AskedSince, ChosenOptions, JudgingPanel, SearchControls, StandingPanel
 
 HITS = "hits"  # the element of the result
 INSIDE = "inside"  # the chip of what is selected on the map
 FOCUS = "() => document.querySelector('#query :is(input, textarea)')?.focus()"
 LEAD = "Find sentences by what they **mean**, in your own file: different words, same idea."
-
-
-@dataclass(frozen=True)
-class ChosenOptions:
-    """Options and filters of the last search in a session's corpus, which a reload brings back."""
-
-    of_corpus: ClassVar[bool] = True
-
-    values: Values
 
 
 class SearchTab:
@@ -71,12 +62,12 @@ class SearchTab:
     def listen(self, opened: gr.State, selection: gr.HTML) -> None:
         """Connect events. `opened` changes with the session's corpus; selection: of the map, in which one can search."""
         options = self.options.components
-        everything = {self._session, self.query, *options}
+        everything, self._opened = {self._session, opened, self.query, *options}, opened
         answer = [self.chips, self.hits]
         judged = [self.judging.row, self.standing.block, *self.judging.outputs]
         filters = self.options.filters
         outputs = [self.body, self.status, self.query, *answer, *options, filters.menus, *judged]
-        opened.change(handler(self._on_opened), {self._session, self.query}, outputs, **PRIVATE)
+        opened.change(handler(self._on_opened), {self._session, opened, self.query}, outputs, **PRIVATE)
         triggers = [self.query.submit, self.go.click, *self.options.changes]
         searched = gr.on(triggers, handler(self._on_search), everything, answer, trigger_mode="always_last", **busy(HITS))
         no_longer_busy(searched, HITS)
@@ -109,7 +100,8 @@ class SearchTab:
         query = first_query(self._bench, session, typed)
         collection = session.get(OpenCollection)
         status = collection_card(collection) if collection else card(indexed, session.get(Indexing))
-        answer = self._answered(values | {self.query: query})
+        asked = session.get(AskedSince) == AskedSince(values[self._opened])
+        answer = {} if asked else self._answered(values | {self.query: query})
         meanwhile = self.chips not in answer  # something else was asked, with what the page has now
         if query != typed and not meanwhile:
             answer[self.query] = query
@@ -139,6 +131,7 @@ class SearchTab:
     def _search(self, values: Values, **more: Any) -> Updates:
         """The hits, with links to take them along, and the chips."""
         options, session, asked = self.options, values[self._session], self._read(values, **more)
+        session.put(AskedSince(values[self._opened]))
         run = session.begin(SEARCH.name)
         result = search(self._bench, session, asked)
         other = beside(self._bench, session, values[options.beside], asked) if values[options.beside] else None
@@ -166,6 +159,7 @@ class SearchTab:
             return changed | self._on_search(values | changed)
         session, row = values[self._session], picked.get("row")
         asked = self._read(values | {self.query: f"row {row}"})
+        session.put(AskedSince(values[self._opened]))
         run = session.begin(SEARCH.name)
         result = more_like(self._bench, session, row, asked)
         hits, chips = self._results(session, result), self._chips(values)
