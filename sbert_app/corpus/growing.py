@@ -15,7 +15,7 @@ from sbert_app.corpus.mining import mine
 from sbert_app.corpus.ranking.fusion import best_first, hybrid
 from sbert_app.corpus.ranking.lexical import WORD, LexicalIndex
 from sbert_app.step import Step
-from sbert_app.vectors import Rows, Vectors, distinct, unit_rows
+from sbert_app.vectors import Rows, Vectors, unit_rows
 
 CANDIDATES = 100  # rows that are read for a query (docs/search.md)
 LEARNED, MOST_LEARNED = 500, 2_000  # rows by which the static vectors are mapped at first, and at most
@@ -88,7 +88,7 @@ class Growing:
 
     def __post_init__(self) -> None:
         self.embeddings, self.done = np.zeros(self.indexed.shape, np.float32), np.zeros(len(self.has), bool)
-        self._texts = distinct(self.sentences)[1]  # the same number for rows of the same text
+        self._copies = Copies.of(self.sentences)
 
     @property
     def nbytes(self) -> int:
@@ -136,7 +136,7 @@ class Growing:
         """The most likely rows, each of another text, at most CANDIDATES."""
         cosines, words = self.static.cosines(query), self.lexical.scores(text)
         rows = np.arange(len(words)) if fits is None else np.flatnonzero(fits)
-        rows = rows[np.unique(self._texts[rows], return_index=True)[1]]
+        rows = rows[np.unique(self._copies.node[rows], return_index=True)[1]]
         once = np.zeros_like(words)
         once[rows] = words[rows]
         closest = rows[best_first(cosines[rows])[:DEPTH]]
@@ -144,7 +144,7 @@ class Growing:
 
     def duplicates(self) -> Iterator[Step[Duplicates]]:
         """Exact copies, and texts that differ only in case, spaces and punctuation. The last step has the result."""
-        copies = Copies.of(self.sentences)
+        copies = self._copies
         words = [" ".join(WORD.findall(self.sentences[row].casefold())) for row in copies.first.tolist()]
         kind = pd.factorize(np.array(words, dtype=object))[0]
         nodes = np.flatnonzero((np.bincount(kind)[kind] > 1) & np.array(list(map(bool, words))))[:MOST_SAME_WORDS].astype(np.int32)
