@@ -1,9 +1,11 @@
 """Where Chromium is and how it runs headless and quiet, for browser tests and benchmarks."""
 
 import os
+import random
 import shutil
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 
@@ -28,9 +30,12 @@ def executable() -> str | None:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port below those that outgoing connections take (32768 to 60999 on Linux): one of them took a free one meanwhile."""
+    for port in random.SystemRandom().sample(range(20_000, 32_000), 100):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no free port")
 
 
 def until(page: Any, condition: Callable[[], Any]) -> None:
