@@ -22,7 +22,8 @@ PAIRS = "sentence1,sentence2,score\n" + "".join(
 
 
 def choose(page: Page, group: str, *names: str) -> None:
-    """Check these boxes of a group and no others."""
+    """Check these boxes of a group and no others; once there is a grid, they are folded above it."""
+    open_choices(page)
     boxes = page.locator(f"#{group} label")
     for label in boxes.all():
         wanted = label.inner_text().strip() in names
@@ -30,9 +31,16 @@ def choose(page: Page, group: str, *names: str) -> None:
             label.locator("input").click()
 
 
+def open_choices(page: Page) -> None:
+    if not page.locator("#eval-systems").is_visible():
+        page.locator("#eval-choices > button").click()
+        expect(page.locator("#eval-systems")).to_be_visible()
+
+
 def measure(page: Page) -> None:
     page.locator("#eval-start").click()
     expect(page.locator("#eval-words li").first).to_be_visible()
+    expect(page.locator("#eval-systems")).to_be_hidden()
 
 
 @pytest.fixture
@@ -61,6 +69,7 @@ def test_the_grid_fills_says_what_is_real_and_shows_errors(evaluation):
     )
     expect(page.locator("#eval-errors section").nth(1).locator("tbody tr").first).to_be_visible()
     expect(page.locator("#eval-chart .js-plotly-plot")).to_be_visible()
+    assert grid.bounding_box()["y"] < 250 or page.evaluate("scrollY") > 0  # the answer is on the first screen
     assert faults(page) == []
     with page.expect_download() as download:
         page.get_by_role("link", name="Markdown").click()
@@ -122,6 +131,7 @@ def test_a_reload_in_the_middle_goes_on_and_stop_stops(evaluation, cells, monkey
 
 def test_a_file_that_cannot_be_evaluated_is_a_sentence(evaluation, tmp_path):
     page = evaluation
+    open_choices(page)
     (tmp_path / "same.csv").write_text("sentence1,sentence2,score\na b,c d,1\ne f,g h,1\n")
     page.locator("#eval-file input[type=file]").set_input_files(tmp_path / "same.csv")
     expect(page.get_by_text("Every score in 'same.csv' is 1")).to_be_visible()

@@ -63,7 +63,8 @@ class _EvaluationTab:
 
     def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
         self._bench, self._session, self._model = bench, session, model
-        self._draw_choices(custom=not bench.settings.hosted)
+        with gr.Accordion("Systems and data sets", elem_id="eval-choices") as self.choices:
+            self._draw_choices(custom=not bench.settings.hosted)
         with gr.Row(elem_classes="examples"):
             self.start = gr.Button("Measure", variant="primary", elem_id="eval-start")
             self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="eval-stop")
@@ -78,7 +79,7 @@ class _EvaluationTab:
         self.job = LongJob(self.stop, self.stage, self.start)
 
     def _draw_choices(self, custom: bool) -> None:
-        with gr.Row(elem_id="eval-choices"):
+        with gr.Row():
             with gr.Column(min_width=300):
                 with gr.Column(elem_id="eval-systems"):
                     self.systems = {
@@ -105,7 +106,7 @@ class _EvaluationTab:
 
     def listen(self, tab: gr.Tab) -> None:
         session, names = [self._session], [self.models, next(iter(self.systems))]
-        results = [self.table, self.result, self.words, self.errors, self.links, self.chart]
+        results = [self.choices, self.table, self.result, self.words, self.errors, self.links, self.chart]
         arrived = self._session.change(handler(self._on_arrival), session, [self.sets, *results], **PRIVATE)
         tab.select(handler(self._on_tab_opened), session, self.chart, **PRIVATE)
         gr.on([tab.select, self._model.change], handler(self._on_model), [self._model, self.models], names, **PRIVATE)
@@ -118,9 +119,10 @@ class _EvaluationTab:
         self.table.picked(handler(self._on_picked), session, self.errors, **PRIVATE)
 
     def _on_arrival(self, session: Session) -> Updates:
-        """Show what the session holds: the visitor's data sets, and the grid as far as it was filled."""
+        """Show what the session holds: the visitor's data sets, and the grid as far as it was filled, with the choices folded."""
         current, sets = session.get(ShownGrid), gr.CheckboxGroup(list(data_sets(self._bench, session)))
-        return {self.sets: sets, **(self._shown(current) if current else {self.table: html.empty(grid_view.NOTHING)})}
+        grid = self._shown(current) if current else {self.table: html.empty(grid_view.NOTHING)}
+        return {self.sets: sets, self.choices: gr.Accordion(open=current is None), **grid}
 
     def _on_tab_opened(self, session: Session) -> Any:
         """Draw the chart, which needs the tab's width."""
@@ -164,7 +166,7 @@ class _EvaluationTab:
 
     def _fill(self, session: Session, grid: Grid, choice: Choice) -> Iterator[Updates]:
         emptied = {self.table: grid_view.grid(grid, choice), self.result: gr.Column(visible=False), self.errors: ""}
-        yield {**self.job.busy(html.status("Starting")), **emptied}
+        yield {**self.job.busy(html.status("Starting")), self.choices: gr.Accordion(open=False), **emptied}
         for step in fill_session(self._bench, session, grid, choice):
             grid = step.result or grid
             place = grid.empty[0] if step.total else None
