@@ -38,6 +38,8 @@ def shared_tab(shared_page) -> Page:
 
 def settings(page: Page, curve: bool = False, **values: float) -> None:
     """Set numbers under "All settings"; the learning curve costs half a training more."""
+    if not page.locator("#preset").is_visible():
+        page.locator("#plan-fold > .label-wrap").click()
     if not page.locator("#epochs").is_visible():
         page.get_by_role("button", name=re.compile("All settings")).click()
     for name, value in values.items():
@@ -55,6 +57,15 @@ def start(page: Page, curve: bool = False, **values: float) -> None:
     expect(page.locator("#estimate")).to_contain_text(re.compile(r"Extrapolated from \d batches timed just now"))
     settings(page, curve, **values)
     page.locator("#start").click()
+
+
+def open_curve(page: Page) -> None:
+    """The curve of a finished run, which is folded above its verdict; drawn there, it has the width that it needs."""
+    page.locator("#curve-fold > .label-wrap").click()
+    expect(page.locator("#run-curve .js-plotly-plot")).to_be_visible()
+    page.wait_for_function(
+        "document.querySelector('#run-curve .main-svg').clientWidth > 0.8 * document.querySelector('#curve-fold').clientWidth"
+    )
 
 
 def change(page: Page) -> None:
@@ -123,7 +134,7 @@ def test_a_warning_of_step_1_stays_in_the_verdict(page, tmp_path):
     verdict.get_by_text("Details", exact=True).press("Enter")
     expect(verdict.locator("table")).to_contain_text("Pearson")
     drawn = "document.querySelector('#run-curve .js-plotly-plot').data.map(line => [line.name, line.line.dash ?? 'solid'])"
-    expect(page.locator("#run-curve .js-plotly-plot")).to_be_visible()
+    open_curve(page)
     assert ["dev score before training", "dash"] in page.evaluate(drawn)
     groups = "document.querySelector('#distributions .js-plotly-plot')"
     assert page.evaluate(f"{groups}.data.map(line => line.name)")[:1] == ["target below 1/3"]
@@ -173,7 +184,7 @@ def test_a_large_window_shows_a_training_beside_its_steps(visit, small_run):
     page.get_by_role("button", name=re.compile("All runs")).click()
     run_row(page, name).locator("input").check()
     page.locator("#run-open").click()
-    expect(page.locator("#run-curve .js-plotly-plot")).to_be_visible()
+    open_curve(page)
 
     def beside():
         left, right = (page.locator(part).bounding_box() for part in ("#step-settings", "#step-live"))
@@ -315,10 +326,13 @@ def train(page: Page, epochs: int, curve: bool = False) -> None:
     expect(page.locator("#labelled")).to_contain_text("held out for the verdict")
     start(page, curve, epochs=epochs)
     expect(page.locator("#run-progress")).to_contain_text(re.compile(r"step [\d,]+ of [\d,]+ · loss"))
+    expect(page.locator("#run-curve .js-plotly-plot")).to_be_visible()
+    expect(page.locator("#preset")).to_be_hidden()  # the steps before are a line each
     expect(page.locator("#verdict-word")).to_have_text("Better", timeout=TRAINED)
+    assert page.locator("#verdict-word").bounding_box()["y"] < 900  # on the first screen
     expect(page.locator("#verdict")).to_contain_text("95 % interval +")
     expect(page.locator("#movers")).to_contain_text("Improved most")
-    expect(page.locator("#run-curve .js-plotly-plot")).to_be_visible()
+    expect(page.locator("#run-curve")).to_be_hidden()
     expect(page.locator("#distributions .js-plotly-plot")).to_be_visible()
 
 

@@ -19,6 +19,7 @@ from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.files import Shelf
 
 TICK_SECONDS = 1.0
+FILL = "() => dispatchEvent(new Event('resize'))"  # a chart that was drawn while its fold was closed has no width
 ZIPS_KEPT = 4
 NAME_LENGTH = 40  # of a model's name on a button
 CORPUS_STAYS = "An open corpus keeps the model it was indexed with until you index it again."
@@ -39,7 +40,7 @@ class RunPanel:
         self._draw_verdict()
         self.runs = RunsPanel(bench, owner)
         live = [self.live, self.title, self.other_data, self.plan, self.progress, self.stop, self.resume]
-        curve = [self.curve, self.curve_links]
+        curve = [self.fold, self.curve, self.curve_links]
         verdict = [self.verdict, self.other_verdict, self.answer, self.spread, self.spread_links, self.movers]
         model = [self.keep, self.name, self.use, self.download, self.model_message]
         # What `attach` updates.
@@ -55,8 +56,9 @@ class RunPanel:
             self.progress = gr.HTML(elem_id="run-progress", js_on_load=None)
             self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="run-stop")
             self.resume = gr.Button("Resume", size="sm", visible=False, elem_id="resume-here")
-            self.curve = gr.Plot(show_label=False, visible=False, elem_id=verdict_view.CURVE)
-            self.curve_links = gr.HTML(elem_id="curve-take-home", js_on_load=None)
+            with gr.Accordion("Training curve", visible=False, elem_id="curve-fold") as self.fold:  # closed once there is a verdict
+                self.curve = gr.Plot(show_label=False, elem_id=verdict_view.CURVE)
+                self.curve_links = gr.HTML(elem_id="curve-take-home", js_on_load=None)
 
     def _draw_verdict(self) -> None:
         with gr.Column(visible=False, elem_id="step-verdict") as self.verdict:
@@ -77,6 +79,7 @@ class RunPanel:
 
     def _listen(self) -> None:
         run = [self.run_id, self._owner]
+        self.fold.expand(None, None, None, js=FILL, **PRIVATE)
         self._timer.tick(handler(self._on_tick), [*run, self._shown, self.runs.chosen], self.outputs, **PRIVATE)
         self.stop.click(handler(self._on_stop), run, self.stop, queue=False, **PRIVATE)
         self.use.click(handler(self._on_use), [*run, self.name], [*self._picker.outputs, self.model_message], **PRIVATE)
@@ -103,7 +106,7 @@ class RunPanel:
             self.other_verdict: "",
             self.download: gr.DownloadButton(visible=False),
             self.model_message: "",
-            **self._show(run, owner, run_id),
+            **self._show(run, owner, run_id, first=True),
         }
 
     def attach_live(self, owner: str) -> Updates:
@@ -123,9 +126,9 @@ class RunPanel:
         run = running.state(self._bench, run_id, owner)
         return {self._shown: shown} if _state(run) == shown else self._show(run, owner, chosen)
 
-    def _show(self, run: RunState, owner: str, chosen: str) -> Updates:
+    def _show(self, run: RunState, owner: str, chosen: str, first: bool = False) -> Updates:
         live, result = run.info.live, run.result
-        curve = chart.training_curve(run)
+        curve, fold = chart.training_curve(run), {"open": result is None} if first or not live else {}
         updates: Updates = {
             self._shown: _state(run),
             self._timer: gr.Timer(active=live),
@@ -133,7 +136,8 @@ class RunPanel:
             self.progress: view.live(run),
             self.stop: _stop_button(run),
             self.resume: gr.Button(visible=not running.why_no_resume(run.info)),
-            self.curve: gr.Plot(curve, visible=curve is not None),
+            self.fold: gr.Accordion(visible=curve is not None, **fold),
+            self.curve: curve,
             self.curve_links: verdict_view.curve_links(run) if curve else "",
             self.verdict: gr.Column(visible=result is not None and not live),
         }

@@ -133,6 +133,13 @@ class PlanPanel:
 
     def __init__(self) -> None:
         self.base = gr.State("")  # the model that the settings were made for
+        with gr.Accordion("How to train", elem_id="plan-fold") as self.fold:  # closed once a training runs
+            self._draw()
+        self.tuned: list[Any] = [self.objective, *self._numbers.values(), *self.adjusted.values(), self._curve]
+        self.options = {"preset": self.preset, "objective": self.objective, **self._numbers, "learning_curve": self._curve}
+        self.options["cross_encoder"] = self.cross
+
+    def _draw(self) -> None:
         self.cross = gr.Dropdown(
             [ENCODER, *SCORERS_AT_FIRST], value="", label="What is trained", info=WHEN_IT_PAYS, allow_custom_value=True,
             elem_id="trained",
@@ -157,10 +164,7 @@ class PlanPanel:
                 margin = gr.Number(1.0, label="Triplet margin ε", elem_id="margin")
                 distance = gr.Dropdown(list(DISTANCES), value="euclidean", label="Triplet distance", elem_id="distance")
                 self.adjusted: dict[str, Any] = {"concatenation": softmax, "margin": margin, "distance": distance}
-            curve = gr.Checkbox(label=LEARNING_CURVE, elem_id="learning-curve")
-        self.tuned: list[Any] = [self.objective, *self._numbers.values(), *self.adjusted.values(), curve]
-        self.options = {"preset": self.preset, "objective": self.objective, **self._numbers, "learning_curve": curve}
-        self.options["cross_encoder"] = self.cross
+            self._curve = gr.Checkbox(label=LEARNING_CURVE, elem_id="learning-curve")
 
     def show(self, plan: Plan, kind: str, scorers: list[tuple[str, str]]) -> Values:
         """Show a plan, with only the settings that apply to this kind of examples. scorers: the cross-encoders to choose from."""

@@ -57,7 +57,7 @@ class _FineTuneTab:
         state = {self._session, self._model, self._owner, plan.preset, plan.base, plan.cross}
         self._everything = {*state, *data.columns, *data.split, *plan.tuned}
         settings = [*plan.tuned, plan.advice, plan.base, plan.cross, plan.start]
-        loaded = [*data.outputs, self.settings, *settings, data.refused, data.file]
+        loaded = [*data.outputs, self.settings, plan.fold, *settings, data.refused, data.file]
         session = [self._session, plan.preset, self._model]
         self._session.change(handler(self._on_arrival), session, loaded, **PRIVATE)
         shown = [panel.run_id, self._owner, self._session]
@@ -80,7 +80,7 @@ class _FineTuneTab:
         self._model.change(handler(self._on_model), self._everything, [*settings, plan.estimate], **PRIVATE)
         plan.objective.input(handler(plan.explain), plan.objective, settings, **PRIVATE)
         gr.on([c.input for c in plan.tuned], trigger_mode="always_last", **estimating)
-        started = plan.start.click(handler(self._on_start), self._everything, panel.outputs, **PRIVATE)
+        started = plan.start.click(handler(self._on_start), self._everything, [plan.fold, *panel.outputs], **PRIVATE)
         started.success(None, None, None, js=SHOW_RUN)
 
     def _on_change(self, components: list[Any], work: Callable[[Values], Updates], outputs: list[Any]) -> Any:
@@ -158,7 +158,8 @@ class _FineTuneTab:
 
     def _new(self, data: TrainingData, preset: str, model: str) -> Updates:
         """Show other data than before."""
-        return {**self._show(data, preset, model), **self.data.loaded(data), self.data.refused: ""}
+        opened = {self.plan.fold: gr.Accordion(open=True), self.data.refused: ""}
+        return {**self._show(data, preset, model), **self.data.loaded(data), **opened}
 
     def _show(self, data: TrainingData, preset: str, model: str, cross: str = "") -> Updates:
         """Show the data as read, and settings that fit it."""
@@ -192,7 +193,7 @@ class _FineTuneTab:
     def _on_start(self, values: Values) -> Updates:
         data, owner = self.data.read(values), values[self._owner]
         run = running.start(self._bench, data, self._plan(values, data), owner, alone=True)
-        return self._panel.attach(run.id, owner)
+        return {self.plan.fold: gr.Accordion(open=False), **self._panel.attach(run.id, owner)}
 
     def _plan(self, values: Values, data: TrainingData) -> Plan:
         chosen, adjust = ({name: values[box] for name, box in boxes.items()} for boxes in (self.plan.options, self.plan.adjusted))
