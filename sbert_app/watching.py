@@ -49,7 +49,7 @@ class Watched:
 @contextmanager
 def watched(door: str, job: str) -> Iterator[Watched]:
     """Log how the job in the block ended. An error that is not the visitor's is logged and becomes a FaultError with its number."""
-    current, start = Watched(_number()), time.perf_counter()
+    current, start = Watched(secrets.token_hex(3)), time.perf_counter()
     about: dict[str, Any] = {"number": current.number, "door": door, "job": job}
     try:
         yield current
@@ -70,7 +70,7 @@ def watched(door: str, job: str) -> Iterator[Watched]:
 
 def admitted(what: str, about: Mapping[str, Any] | None = None) -> FaultError:
     """Log the error that is being handled, under a number. Returns what its visitor may know."""
-    about = about or {"number": _number()}
+    about = about or {"number": secrets.token_hex(3)}
     JOBS.exception("%s, number %s", what, about["number"], extra={"about": about})
     return FaultError(about["number"])
 
@@ -119,10 +119,6 @@ def log_as(kind: str, hosted: bool) -> None:
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.captureWarnings(as_json)
     logging.getLogger("httpx").setLevel(logging.WARNING)
-
-
-def _number() -> str:
-    return secrets.token_hex(3)
 
 
 def _discreet(value: object) -> object:
