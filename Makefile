@@ -1,10 +1,10 @@
 # make run: the app on http://127.0.0.1:7860 · make test: everything CI runs · make test-scale: Milvus and Ray · make fuzz: random input
-# make coverage: which lines the unit tests run · make bench: the measured tables
+# make coverage: which lines the unit tests run · make bench: the measured tables · make audit: weaknesses and licences of the packages
 PYTHON ?= python3
 BIN := .venv/bin
 CHROMIUM := $(or $(shell command -v chromium || command -v chromium-browser || command -v google-chrome),none)
 
-.PHONY: run test coverage test-scale fuzz bench screenshots shipped fix chromium
+.PHONY: run test coverage test-scale fuzz bench screenshots shipped audit fix chromium
 
 run: .venv/run
 	$(BIN)/python app.py
@@ -40,6 +40,14 @@ screenshots: .venv/dev chromium
 # The embeddings of the sentences that come with the app; due when those change, as a test tells.
 shipped: .venv/dev
 	$(BIN)/python -m tests.shipped
+
+# Known weaknesses of the pinned packages, where their database can be reached (it says where not), and their licences (docs/licences.md).
+audit: .venv/dev
+	$(BIN)/python -m tests.licences
+	$(PYTHON) -m venv .venv/audit
+	@if .venv/audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit==2.10.1; \
+	then $(BIN)/python -m tests.audit .venv/audit/bin/pip-audit; \
+	else echo "pip-audit cannot be installed from here: nothing was audited."; fi
 
 fix: .venv/dev
 	$(BIN)/ruff check --fix .

@@ -31,13 +31,14 @@ def main() -> int:
     from sbert_app.errors import UserError
     from sbert_app.homes import prepare
     from sbert_app.settings import settings_from_environment
+    from sbert_app.watching import log_as
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, leave)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
-        serve(prepare(settings_from_environment()))
+        settings = settings_from_environment()
+        log_as(settings.log, settings.hosted)
+        serve(prepare(settings))
     except UserError as error:
         sys.stderr.write(f"Error: {error}\n")
         return 2
@@ -61,6 +62,8 @@ def serve(settings: "Settings") -> NoReturn:
 
     if settings.mcp and find_spec("mcp") is None:
         raise UserError("MCP needs one more package: pip install 'gradio[mcp]'. Or unset SBERT_STUDIO_MCP.")
+    if settings.metrics and find_spec("prometheus_client") is None:
+        raise UserError("Metrics need one more package: pip install prometheus_client. Or unset SBERT_STUDIO_METRICS.")
     bench = Workbench(settings)
     bound_heads()
     log_in_one_line()

@@ -28,7 +28,7 @@ COMPILED = ("umap", "pynndescent")  # numba caches their compiled code beside th
 def prepare(settings: Settings) -> Settings:
     """Create this process's temporary folder; return settings with a writable home, temporary if need be. Raises UserError."""
     temporary = _temporary_folder(settings.home)
-    reason = _unwritable(settings.home)
+    reason = unwritable(settings.home)
     if reason:
         log.warning(
             "The data home %s cannot be written (%s). What you save is lost when the app ends. Set SBERT_STUDIO_HOME.",
@@ -50,7 +50,7 @@ def _temporary_folder(home: Path) -> Path:
         parent = Path(tempfile.gettempdir())
     except FileNotFoundError:  # none of the usual folders is writable
         parent = home / "cache" / "temporary"
-        if _unwritable(parent):
+        if unwritable(parent):
             raise UserError(f"Neither '{home}' nor a folder for temporary files can be written. Set SBERT_STUDIO_HOME.") from None
     for left in parent.glob(f"{PREFIX}*"):  # of earlier processes, except those that are recent or locked
         with contextlib.suppress(OSError, Timeout):  # another user's folder, or another process has just deleted it
@@ -78,7 +78,7 @@ def _remove(folder: Path, lock: FileLock) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _unwritable(folder: Path) -> str:
+def unwritable(folder: Path) -> str:
     """Return why a folder (created if missing) is not writable, "" if it is."""
     if not folder.is_absolute():
         return "there is no home folder"

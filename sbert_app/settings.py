@@ -12,6 +12,7 @@ from sbert_app.errors import UserError
 DEVICES = ("auto", "cpu", "cuda")
 PRECISIONS = ("auto", "fp32", "bf16")
 ENGINES = ("auto", "torch")
+LOGS = ("text", "json")
 ANY_ADDRESS = ("0.0.0.0", "::", "[::]")  # noqa: S104 - compared, not bound
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
 MEGABYTE = 1024 * 1024
@@ -87,7 +88,10 @@ class Settings:
     address: str = "127.0.0.1"
     port: int | None = None  # None: the first free port from 7860
     hosts: tuple[str, ...] = ()  # host names the app answers to, besides those of this machine
+    space: bool = False  # on a Space of Hugging Face, whose site shows the app in a frame
     mcp: bool = False  # offer the endpoints as Model Context Protocol tools too
+    metrics: bool = False  # answer /metrics
+    log: str = "text"
     key: str = field(default="", repr=False)  # that clients of /v1 must send; "": none
     collections: tuple[str, ...] = ()  # addresses of collections that are offered; hosted: the only ones that can be opened
     store_token: str = field(default="", repr=False)  # for Milvus; "": none
@@ -97,6 +101,7 @@ class Settings:
         _one_of("SBERT_STUDIO_DEVICE", self.device, DEVICES)
         _one_of("SBERT_STUDIO_PRECISION", self.precision, PRECISIONS)
         _one_of("SBERT_STUDIO_ENGINE", self.engine, ENGINES)
+        _one_of("SBERT_STUDIO_LOG", self.log, LOGS)
 
     @property
     def models(self) -> Path:
@@ -131,7 +136,10 @@ def settings_from_environment(env: Mapping[str, str] = os.environ) -> Settings:
         limits=HOSTED_LIMITS if hosted else Limits(),
         address=address,
         port=_port(env.get("GRADIO_SERVER_PORT", "")),
+        space=hosted and bool(env.get("SPACE_ID")),
         mcp=_flag(env, "SBERT_STUDIO_MCP", False),
+        metrics=_flag(env, "SBERT_STUDIO_METRICS", False),
+        log=env.get("SBERT_STUDIO_LOG") or "text",
         key=_key(env.get("SBERT_STUDIO_KEY", "")),
         collections=_names(env.get("SBERT_STUDIO_COLLECTIONS", "")),
         store_token=env.get("SBERT_STUDIO_STORE_TOKEN", "").strip(),

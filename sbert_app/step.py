@@ -1,9 +1,14 @@
 """A step of a long job, the same for every job: what its caller shows while it waits."""
 
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+REFRESH_SECONDS = 0.2  # between two steps that are shown
+
 Result = TypeVar("Result")
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -35,3 +40,14 @@ class Step(Generic[Result]):
     def left(self) -> float | None:
         """Seconds to the end at this rate; None if unknown."""
         return (self.total - self.done) / self.rate if self.rate > 0 else None
+
+
+def throttled(
+    steps: Iterable[Item], always: Callable[[Item], bool] = lambda step: False, seconds: float = REFRESH_SECONDS
+) -> Iterator[Item]:
+    """Yield the first step, then one every `seconds`, and each step for which `always` is true."""
+    shown = 0.0
+    for step in steps:
+        if always(step) or time.monotonic() - shown > seconds:
+            shown = time.monotonic()
+            yield step

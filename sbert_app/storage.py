@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sbert_app.errors import UserError
+from sbert_app.watching import Private
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +48,7 @@ def reading(thing: str, way_out: str) -> Iterator[None]:
     except UnreadableError:
         raise
     except Exception as error:  # FAISS, Arrow, safetensors and json each raise their own errors for a damaged file
-        log.warning("%s cannot be read: %s: %s", thing, type(error).__name__, error)
+        log.warning("%s cannot be read: %s: %s", Private(thing), type(error).__name__, error)
         if isinstance(error, MemoryError):
             raise UnreadableError(f"{thing} does not fit into memory. Close other programs and try again.") from error
         if isinstance(error, OSError) and error.errno in ACCESS_ERRORS:

@@ -21,6 +21,7 @@ from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
 from sbert_app.storage import UnreadableError
 from sbert_app.vectors import Vectors
+from sbert_app.watching import Private
 
 log = logging.getLogger(__name__)
 
@@ -159,7 +160,7 @@ def reading(name: str, hosted: bool) -> Iterator[None]:
     try:
         yield
     except (CollectionError, UnreadableError, OSError) as error:
-        log.warning("the collection %s cannot be read: %s", name, type(error).__name__)
+        log.warning("the collection %s cannot be read: %s", Private(name), type(error).__name__)
         if hosted or isinstance(error, OSError):
             raise CollectionError(f"The collection '{name}' cannot be read now. Try again, or open another corpus.") from None
         raise

@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import uuid
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -33,6 +34,7 @@ class EmbeddingCache:
 
     def __init__(self, folder: Path | None, limit_bytes: int = CACHE_BYTES, shipped: Path = SHIPPED) -> None:
         self.folder, self.limit_bytes, self.shipped = folder, limit_bytes, shipped
+        self.asked: Counter[bool] = Counter()  # sentences that were looked up, by whether they were known
 
     def lookup(self, model: str, sentences: Sequence[str], dim: int) -> tuple[Vectors, NDArray[np.bool_]]:
         """Return cached embeddings, (n, dim) float32, zero where unknown, and which sentences are known, (n,) bool."""
@@ -53,6 +55,7 @@ class EmbeddingCache:
                 continue
             vectors[positions] = values
             known[positions] = True
+        self.asked.update({True: int(known.sum()), False: int((~known).sum())})
         return vectors, known
 
     def add(self, model: str, sentences: Sequence[str], vectors: Vectors) -> None:

@@ -30,6 +30,7 @@ from sbert_app.models.engine.hardware import Hardware, machine
 from sbert_app.models.files.layout import first_line
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.storage import atomic_folder, check, checksums, discard, read_object, write_object, writing
+from sbert_app.watching import Private
 
 log = logging.getLogger(__name__)
 
@@ -117,14 +118,14 @@ class Acceleration:
             if self._closed.is_set():
                 return
             reason = str(error) if isinstance(error, ConversionError) else first_line(error)
-            log.warning("%s stays on torch, which is slower: %s", model.name, reason)
+            log.warning("%s stays on torch, which is slower: %s", Private(model.name), Private(reason))
             model.engine_note = f"Computed by torch: OpenVINO, which is faster, cannot be used ({reason})."
         else:
             proof = {"on": self._here, "fingerprint": model.fingerprint}  # of the weights, which it gives up
             model.use(engine)
             with suppress(OSError):
                 write_object(path.with_name(PROOF), proof)
-            log.info("%s runs on %s", model.name, model.runs_on)
+            log.info("%s runs on %s", Private(model.name), model.runs_on)
 
 
 def _check(model: Encoder | CrossEncoder, engine: OpenVinoEngine) -> None:

@@ -28,6 +28,7 @@ from sbert_app.models.files.trained_for import LIKENESS
 from sbert_app.models.poly_encoder import PairScorer, PolyEncoder, PolyScorer
 from sbert_app.models.words.untrained import is_untrained, untrained
 from sbert_app.settings import Settings
+from sbert_app.watching import Private
 
 log = logging.getLogger(__name__)
 
@@ -158,10 +159,10 @@ class Registry:
             model: Model = load(folders[-1], self.hardware, name, weights=False)
             engine, model.fingerprint = ready
             model.use(engine)
-            log.info("loaded %s %s on %s", of.kind, name, model.runs_on)
+            log.info("loaded %s %s on %s", of.kind, Private(name), model.runs_on)
             return tested(model)
         model = self._read(of, name, load, self.hardware)
-        log.info("loaded %s %s on %s", of.kind, name, self.hardware)
+        log.info("loaded %s %s on %s", of.kind, Private(name), self.hardware)
         self.acceleration.begin(model, folders)
         return model
 

@@ -27,6 +27,7 @@ from sbert_app.training.siamese import Siamese, finish
 from sbert_app.training.trainee import BatchLoss, Evaluation, Pause
 from sbert_app.training.trainer import Trainer
 from sbert_app.vectors import Array
+from sbert_app.watching import Private
 
 log = logging.getLogger(__name__)
 
@@ -170,7 +171,7 @@ class Execution:
         try:
             state, best = self._run.load(CHECKPOINT), self._run.load(BEST)
         except DamagedError:
-            log.warning("run %s starts over", self._run.id)
+            log.warning("run %s starts over", Private(self._run.id))
         if state is None or (best is None and state["run/progress"][-1] > 0):
             self._run.drop_checkpoints()  # best weights without a checkpoint are useless
             self._run.forget_events_after(-1)

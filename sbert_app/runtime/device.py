@@ -33,6 +33,13 @@ class Device:
         self._short: deque[threading.Event] = deque()
         self._batches: deque[threading.Event] = deque()
         self._in_a_row = 0
+        self._seconds = self._since = 0.0  # held in all; when it was last taken
+
+    @property
+    def seconds(self) -> float:
+        """How long it was in use, since the start."""
+        with self._lock:
+            return self._seconds + (time.perf_counter() - self._since if self._held else 0.0)
 
     @contextmanager
     def hold(self, short: bool = False) -> Iterator[float]:
@@ -84,7 +91,7 @@ class Device:
         queue = self._short if short else self._batches
         with self._lock:
             if not self._held:
-                self._held = True
+                self._held, self._since = True, time.perf_counter()
                 return
             turn = threading.Event()
             queue.append(turn)
@@ -111,6 +118,7 @@ class Device:
                 self._batches.popleft().set()
             else:
                 self._held = False
+                self._seconds += time.perf_counter() - self._since
 
 
 class Embedder:
@@ -118,6 +126,7 @@ class Embedder:
 
     def __init__(self, device: Device, cache: EmbeddingCache) -> None:
         self._device, self._cache = device, cache
+        self.asked = cache.asked  # sentences that were looked up, by whether they were known
 
     def job(self, encoder: "Encoder", sentences: Sequence[str]) -> "EmbeddingJob":
         return EmbeddingJob(self._device, self._cache, encoder, sentences)

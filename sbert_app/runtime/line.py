@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
-from sbert_app.errors import UserError
+from sbert_app.errors import EndedEarlyError, UserError
 from sbert_app.settings import Limits
 from sbert_app.wording import plural, spoken
 
@@ -145,14 +145,19 @@ class Line:
             try:
                 yield self._wait(job)
             except StoppedError:
-                raise UserError(job.reason) from None
+                raise EndedEarlyError(job.reason) from None
             finally:
                 with self._changed:
                     self._tickets.remove(job)
                     self._changed.notify_all()
                 give_back()
         if job.overdue:
-            raise UserError(job.reason)
+            raise EndedEarlyError(job.reason)
+
+    def counts(self) -> dict[str, int]:
+        """How many jobs wait and run."""
+        running = min(len(self._tickets), self._places)
+        return {"running": running, "waiting": max(len(self._tickets) - running, 0)}
 
     def _wait(self, job: Stop) -> Iterator[int]:
         while (before := self._before(job)) > 0 and not job.is_set():

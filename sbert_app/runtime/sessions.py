@@ -102,6 +102,12 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._sessions)
 
+    @property
+    def nbytes(self) -> int:
+        """What all of them hold in memory, approximately."""
+        with self._lock:
+            return sum(session.nbytes for session in self._sessions.values())
+
     def _expiry(self) -> float:
         return time.monotonic() + self._limits.idle_seconds
 

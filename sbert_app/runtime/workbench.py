@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from sbert_app.corpus.cache import EmbeddingCache
 from sbert_app.corpus.library import Library
 from sbert_app.errors import UserError
+from sbert_app.homes import unwritable
 from sbert_app.mapping import projection
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.runs.run import Runs
@@ -70,6 +71,12 @@ class Workbench:
 
                 self._registry = Registry(self.settings, self._converts)
             return self._registry
+
+    def missing(self) -> list[str]:
+        """What is not ready for a visitor: the model, which is loaded after the start; the data home, which must be writable."""
+        loaded = self._registry is not None and self._registry.was_loaded("encoder", DEFAULT_ENCODER)
+        lacking = {"model": not loaded, "data home": bool(unwritable(self.settings.home))}
+        return [name for name, lacks in lacking.items() if lacks]
 
     def stop_converting(self) -> None:
         """Stop converting models: no thread computes while Python shuts down."""

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from sbert_app.errors import OUR_FAULT, UserError
+from sbert_app.errors import FaultError, UserError
 from sbert_app.runs.records import FAILED, RUNNING, STOPPED, WAITING, RunInfo
 from sbert_app.runs.run import Run
 from sbert_app.runtime.line import give_back
 from sbert_app.storage import FULL, write_failure, writing
+from sbert_app.watching import Private, admitted, watched
 
 if TYPE_CHECKING:
     from sbert_app.models.registry import Registry
 
 log = logging.getLogger(__name__)
 
-INTERNAL_ERROR = f"{OUR_FAULT} Resume continues from the last checkpoint."
+RESUME = "Resume continues from the last checkpoint."
 DISK_FULL = "The disk is full. Free some space, then resume."
 
 
@@ -97,8 +98,7 @@ class Worker:
             try:
                 self._run_job(job)
             except BaseException:  # the next runs must get their turn
-                log.exception("run %s ended without a state", job.run.id)
-                self._unwritten[job.run.id] = FAILED, INTERNAL_ERROR
+                self._unwritten[job.run.id] = FAILED, f"{admitted('a run ended without a state')} {RESUME}"
             with suppress(OSError):
                 job.lock.release()  # first: a run that is not counted any more is free
             with self._lock:
@@ -111,13 +111,15 @@ class Worker:
             self._set_state(job.run, STOPPED, "Stopped before it began.")
             return
         try:
-            job.run.set_state(RUNNING)
-            self._train(job.run, job.stop.is_set)
+            with watched("training", "run") as ended:
+                job.run.set_state(RUNNING)
+                self._train(job.run, job.stop.is_set)
+                if job.stop.is_set():
+                    ended.outcome = STOPPED
         except UserError as error:
             self._set_state(job.run, FAILED, str(error))
-        except Exception as error:
-            log.exception("run %s failed", job.run.id)
-            reason, failure = INTERNAL_ERROR, write_failure(error)
+        except FaultError as fault:
+            reason, failure = f"{fault} {RESUME}", write_failure(fault.__cause__) if fault.__cause__ else None
             if failure is not None:
                 full = failure.errno in FULL
                 reason = DISK_FULL if full else f"The run cannot be written: {failure.strerror}. Fix that, then resume."
@@ -127,7 +129,7 @@ class Worker:
         try:
             run.set_state(state, message)
         except OSError as error:
-            log.warning("the state of run %s cannot be written: %s", run.id, error)
+            log.warning("the state of run %s cannot be written: %s", Private(run.id), error)
             self._unwritten[run.id] = state, message
 
 

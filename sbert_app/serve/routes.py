@@ -2,7 +2,6 @@
 
 import asyncio
 import hmac
-import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,19 +13,18 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from sbert_app.errors import OUR_FAULT, UserError
+from sbert_app.errors import EndedEarlyError, FaultError, UserError
 from sbert_app.runtime.line import network_address
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.serve.embeddings import EmbeddingRequest, EmbeddingService, RefusedError
 from sbert_app.settings import MEGABYTE, Limits
+from sbert_app.watching import watched
 
 MOST_BYTES = 8 * MEGABYTE
 BODY_SECONDS = 30  # to send a body in
 THREADS = 16  # that check requests and load models; none is held while a request waits for the device
 INLINE_BYTES = 4_096  # requests of up to so many bytes are checked by the event loop itself: sooner than a thread begins
 INLINE_ROWS = 64  # answers of up to so many embeddings are written by it too
-
-log = logging.getLogger(__name__)
 
 Handler = Callable[[Request], Awaitable[Response]]
 Result = TypeVar("Result")
@@ -69,7 +67,7 @@ class Api:
 
     def __init__(self, bench: Workbench) -> None:
         settings = bench.settings
-        self._bench, self._hosted, self._key = bench, settings.hosted, settings.key.encode()
+        self._bench, self._hosted, self._key = bench, settings.hosted, settings.key
         self._service = EmbeddingService(bench)
         self._places = RequestPlaces(settings.limits)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="v1")
@@ -79,24 +77,23 @@ class Api:
 
         async def answer(request: Request) -> Response:
             try:
-                self._check_key(request)
-                with self._places.take(self._address(request)):
-                    return await handler(request)
+                with watched("v1", handler.__name__) as request.state.watched:
+                    self._check_key(request)
+                    with self._places.take(self._address(request)):
+                        return await handler(request)
             except RefusedError as error:
                 return refusal(str(error), error.status, error.param, error.code)
             except UserError as error:
                 return refusal(str(error), 400)
-            except ClientDisconnect:
-                return Response(status_code=400)  # nobody reads it
-            except Exception:
-                log.exception("%s failed", request.url.path)
-                return refusal(OUR_FAULT, 500)
+            except FaultError as fault:
+                return refusal(str(fault), 500)
 
         return answer
 
     async def embeddings(self, request: Request) -> Response:
         body = await read_body(request)
         checked = await self._checked(body)
+        request.state.watched.sizes = {"texts": len(checked.sentences), "tokens": checked.tokens}
         vectors = await asyncio.wrap_future(self._service.encode(checked))
         inline = len(vectors) <= INLINE_ROWS
         answer = checked.answer(vectors) if inline else await self._in_thread(lambda: checked.answer(vectors))
@@ -120,8 +117,7 @@ class Api:
         return await self._in_thread(lambda: self._service.check(parsed(body)))
 
     def _check_key(self, request: Request) -> None:
-        scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        if self._key and not (scheme.lower() == "bearer" and hmac.compare_digest(key.strip().encode("latin-1"), self._key)):
+        if self._key and not has_key(request, self._key):
             text = "The API key is missing or wrong. Send it as Authorization: Bearer KEY."
             raise RefusedError(text, None, 401, "invalid_api_key")
 
@@ -129,6 +125,12 @@ class Api:
         """The visitor's network address if the app is hosted, else ""."""
         client = request.client.host if request.client else ""
         return network_address(request.headers.get("x-forwarded-for", ""), client) if self._hosted else ""
+
+
+def has_key(request: Request, key: str) -> bool:
+    """Whether a program has sent the key. False if there is none to send."""
+    scheme, _, sent = request.headers.get("authorization", "").partition(" ")
+    return bool(key) and scheme.lower() == "bearer" and hmac.compare_digest(sent.strip().encode("latin-1"), key.encode())
 
 
 async def read_body(request: Request) -> bytes:
@@ -144,6 +146,8 @@ async def read_body(request: Request) -> bytes:
             async for chunk in request.stream():
                 size += len(chunk)  # what is too much is read to its end and dropped: a client reads no answer while it sends
                 body += chunk if size <= MOST_BYTES else b""
+    except ClientDisconnect:
+        raise EndedEarlyError("The client has left.") from None  # nobody reads it
     except TimeoutError:
         raise RefusedError(f"The body did not arrive within {BODY_SECONDS} seconds. Send it again.", status=408) from None
     if size > MOST_BYTES:

@@ -12,6 +12,7 @@ from starlette.middleware import Middleware
 from sbert_app.jobs import JOBS
 from sbert_app.runtime.sessions import SessionKey
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.serve.health import health_routes
 from sbert_app.serve.routes import routes
 from sbert_app.settings import ASSETS
 from sbert_app.ui.arrival import Arrival
@@ -127,7 +128,7 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
         "num_workers": 0,  # other processes would serve files and accept uploads without the guard below
         "app_kwargs": {
             "middleware": [Middleware(Guard, settings=bench.settings)],
-            "routes": routes(bench),
+            "routes": [*routes(bench), *health_routes(bench)],
         },
     }
 

@@ -13,8 +13,10 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from uvicorn.config import HTTP_PROTOCOLS
+from uvicorn.config import HTTP_PROTOCOLS, LOGGING_CONFIG
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from sbert_app.watching import Private
 
 if TYPE_CHECKING:
     from gradio import Blocks
@@ -87,16 +89,19 @@ def use_lean_pages(server: "App", page: "Blocks") -> None:
 def log_in_one_line() -> None:
     """Log what Gradio refuses, such as a file that it did not receive, in one line: it would print a traceback for each request.
 
-    What fails in a handler is logged by the handler, with its traceback.
+    What fails in a handler is logged by the handler, with its traceback. uvicorn's lines are written as all others are.
     """
-    from gradio import queueing
+    from gradio import queueing, route_utils, routes
 
     def one_line() -> None:
         error = sys.exc_info()[1]
         place = [f"{frame.name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__ if error else None)[-1:]]
-        log.warning("a request failed in Gradio: %s: %s %s", type(error).__name__, " ".join(str(error).split())[:200], place)
+        text = Private(" ".join(str(error).split())[:200])
+        log.warning("a request failed in Gradio: %s: %s %s", type(error).__name__, text, place)
 
-    setattr(queueing, "traceback", SimpleNamespace(print_exc=one_line))  # noqa: B010 - mypy allows no assignment
+    for module in (queueing, routes, route_utils):
+        setattr(module, "traceback", SimpleNamespace(print_exc=one_line))  # noqa: B010 - mypy allows no assignment
+    LOGGING_CONFIG["loggers"] = {"uvicorn": {"level": "INFO"}}
 
 
 class BoundedHeads(AutoHTTPProtocol):  # type: ignore[misc,valid-type]

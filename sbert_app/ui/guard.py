@@ -25,14 +25,13 @@ ENDPOINTS = ("/gradio_api", "/v1")  # for programs and for the page itself: no o
 
 # Gradio's page has inline scripts and styles; gr.HTML and plotly evaluate strings as functions.
 CONTENT = {
-    "default-src": "'self'",
+    "default-src": "'none'",
     "script-src": "'self' 'unsafe-inline' 'unsafe-eval'",
     "style-src": "'self' 'unsafe-inline'",
     "img-src": "'self' data: blob:",
-    "font-src": "'self' data:",
-    "connect-src": "'self' data: blob:",
-    "worker-src": "'self' blob:",
-    "object-src": "'none'",
+    "font-src": "'self'",
+    "connect-src": "'self' data:",
+    "manifest-src": "'self'",
     "base-uri": "'self'",
     "form-action": "'self'",
 }
@@ -49,6 +48,7 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
         self._hosted = settings.hosted
+        self._hub = HUB if settings.space else ()
         self._names = {host_name(name) for name in (settings.address, *settings.hosts)}
         self._any_address = settings.address in ANY_ADDRESS
         self._headers = HEADERS | {"Content-Security-Policy": content_policy(settings)}
@@ -88,7 +88,7 @@ class Guard:
             return site == "cross-site" and not self._hosted and not (linked and not scope["path"].startswith(ENDPOINTS))
         name = host_name(origin.partition("://")[2])
         if self._hosted:  # behind a proxy the names may differ, but browsers send Sec-Fetch-Site
-            return site == "cross-site" and name not in {*HUB, *self._names}
+            return site == "cross-site" and name not in {*self._hub, *self._names}
         return not (name in self._names or is_loopback(name) or name == host_name(headers.get("host", "")))
 
     def _with_headers(self, scope: Scope, send: Send) -> Send:
@@ -106,8 +106,8 @@ class Guard:
 
 
 def content_policy(settings: Settings) -> str:
-    """The Content-Security-Policy: nothing from other hosts. Hosted, the Hub may show the app in a frame."""
-    frames = f"'self' {FRAMES}" if settings.hosted else "'self'"
+    """The Content-Security-Policy: nothing from other hosts. The Hub may show a Space in a frame, nobody else."""
+    frames = f"'self' {FRAMES}" if settings.space else "'self'"
     return "; ".join(f"{name} {sources}" for name, sources in (CONTENT | {"frame-ancestors": frames}).items())
 
 

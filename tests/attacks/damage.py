@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from sbert_app.errors import UserError
+from sbert_app.errors import OUR_FAULT, UserError
 from sbert_app.jobs.corpus.opening import delete_saved, open_saved
 from sbert_app.jobs.fine_tune import running
 from sbert_app.runs.records import FINISHED
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.runtime.worker import INTERNAL_ERROR
 from tests.attacks.bound import bounded
 from tests.attacks.small_home import BASE, SAVED, SENTENCES, Ids, build, index, plan, settings, training_data
 from tests.searching import search
@@ -142,7 +141,7 @@ class Visit:
         while (progress := running.state(self.bench, self.ids.interrupted)).info.live and time.monotonic() < end:
             time.sleep(0.02)
         if progress.info.state != FINISHED:
-            raise RuntimeError(progress.info) if progress.info.message == INTERNAL_ERROR else UserError(progress.info.message)
+            raise RuntimeError(progress.info) if progress.info.message.startswith(OUR_FAULT) else UserError(progress.info.message)
         return np.round(progress.result.after, 5).tolist() if progress.result else None
 
     def new_run(self) -> Any:

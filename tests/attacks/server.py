@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 CROSS = "cross-MiniLM-L6-stsb"
 MODEL = "all-MiniLM-L6-v2"
 START_SECONDS = 240
+READY = re.compile(r'(?:workbench: |"message": ")ready after')  # a line of the log, as text or JSON
 LIMITED = """
 from dataclasses import replace
 from sbert_app import settings
@@ -72,7 +74,7 @@ def serving(home: Path, hosted: bool, limits: dict[str, int] | None = None) -> I
     server = Server(f"http://127.0.0.1:{port}", process, home, log)
     try:
         end = time.monotonic() + START_SECONDS
-        while "INFO sbert_app.runtime.workbench: ready after" not in server.log():
+        while not READY.search(server.log()):
             if time.monotonic() > end or process.poll() is not None:
                 raise RuntimeError(f"the app did not start:\n{server.log()}")
             time.sleep(0.5)

@@ -11,7 +11,8 @@ from gradio_client import Client
 
 from sbert_app.runtime.line import Visitor
 from sbert_app.runtime.session import Session
-from sbert_app.ui.kit.events import STOPPING, LongJob, busy, caller_left, no_longer_busy, throttled, visitor_of
+from sbert_app.step import throttled
+from sbert_app.ui.kit.events import STOPPING, LongJob, busy, caller_left, no_longer_busy, visitor_of
 
 LONGEST = 30.0  # seconds that the handler works for, if nobody leaves
 

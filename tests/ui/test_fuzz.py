@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sbert_app.errors import OUR_FAULT
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Limits, Settings
 from sbert_app.timing import experiment, measurements
-from sbert_app.ui.kit.events import INTERNAL_ERROR
 from tests.ui.page import Page
 
 texts = st.one_of(
@@ -55,7 +55,7 @@ def page(tmp_path_factory):
 def ours(error: Exception) -> bool:
     """Whether an error is a fault of this project: one we admitted, or one that came out of our code unhandled."""
     if isinstance(error, gr.Error):
-        return INTERNAL_ERROR in str(error)
+        return OUR_FAULT in str(error)
     return any("/sbert_app/" in frame.filename for frame in traceback.extract_tb(error.__traceback__))
 
 

@@ -15,7 +15,8 @@ from tests import served
 # Gradio's routes that the page, its API and gradio_client use, or that tell nothing. A new one must be judged before it is let in.
 OPEN = {
     "/", "/assets/{path:path}", "/config", "/favicon.ico", "/manifest.json", "/pwa_icon", "/pwa_icon/{size}", "/robots.txt",
-    "/static/{path:path}", "/theme.css", "/v1/embeddings", "/v1/models", *(f"/gradio_api/{path}" for path in (
+    "/static/{path:path}", "/theme.css", "/healthz", "/readyz", "/v1/embeddings", "/v1/models",
+    *(f"/gradio_api/{path}" for path in (
         "api/{api_name}", "app_id", "call/v2/{api_name}", "call/{api_name}", "call/v2/{api_name}/{event_id}",
         "call/{api_name}/{event_id}", "cancel", "component_server", "file/{path:path}", "file={path_or_url:path}",
         "heartbeat/{session_hash}", "info", "login_check", "openapi.json", "queue/data", "queue/join", "queue/status", "reset",
@@ -54,7 +55,14 @@ def local(home: Path) -> Iterator[Served]:
 
 
 @pytest.fixture(scope="module")
+def space(home: Path) -> Iterator[Served]:
+    with closing(Served(Settings(home=home, device="cpu", hosted=True, space=True))) as app:
+        yield app
+
+
+@pytest.fixture(scope="module")
 def hosted(home: Path) -> Iterator[Served]:
+    """On a server that is no Space: the site of Hugging Face is as foreign as any."""
     with closing(Served(Settings(home=home, device="cpu", hosted=True))) as app:
         yield app
 
@@ -129,14 +137,14 @@ def test_opened_to_the_network_numbers_and_own_names_are_accepted(opened: Served
     assert opened.ask(host="127.0.0.1:7860", Origin="https://studio.example").status_code == 200  # a proxy that renames
 
 
-def test_hosted_the_browser_tells_who_asks(hosted: Served) -> None:
-    assert hosted.ask(host="someone-studio.hf.space").status_code == 200
-    own = hosted.ask(host="10.0.0.7:7860", Origin="https://someone-studio.hf.space", Sec_Fetch_Site="same-origin")
-    hub = hosted.ask(Origin="https://huggingface.co", Sec_Fetch_Site="cross-site")
-    assert own.status_code == hub.status_code == 200
+def test_hosted_the_browser_tells_who_asks(hosted: Served, space: Served) -> None:
+    assert space.ask(host="someone-studio.hf.space").status_code == 200
+    own = space.ask(host="10.0.0.7:7860", Origin="https://someone-studio.hf.space", Sec_Fetch_Site="same-origin")
+    hub = {"Origin": "https://huggingface.co", "Sec_Fetch_Site": "cross-site"}
+    assert own.status_code == space.ask(**hub).status_code == 200 and hosted.ask(**hub).status_code == 403
     for method, path in (("POST", "/gradio_api/upload"), ("GET", "/config")):
-        assert hosted.ask(path, method, Origin="https://evil.example", Sec_Fetch_Site="cross-site").status_code == 403
-    framed = hosted.ask("/", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate", Sec_Fetch_Dest="iframe")
+        assert space.ask(path, method, Origin="https://evil.example", Sec_Fetch_Site="cross-site").status_code == 403
+    framed = space.ask("/", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate", Sec_Fetch_Dest="iframe")
     assert framed.status_code == 200
 
 
@@ -147,15 +155,21 @@ def test_every_route_is_needed_or_closed(local: Served) -> None:
     assert {route: code for route in closed if (code := local.ask(concrete(route[1]), route[0]).status_code) != 404} == {}
 
 
-def test_the_browser_is_told_what_the_page_may_do(local: Served, hosted: Served) -> None:
+ANSWERS = ("/", "/theme.css", "/config", "/healthz", "/v1/models", "/v1/models/nowhere", "/monitoring", "/nowhere")
+
+
+def test_the_browser_is_told_what_the_page_may_do(local: Served, hosted: Served, space: Served) -> None:
+    """On every answer: page, file, data, endpoint for programs, refusal."""
     for app, frames in (
         (local, "frame-ancestors 'self'"),
-        (hosted, "frame-ancestors 'self' https://huggingface.co https://*.hf.space"),
+        (hosted, "frame-ancestors 'self'"),
+        (space, "frame-ancestors 'self' https://huggingface.co https://*.hf.space"),
     ):
-        for answer in (app.ask("/"), app.ask("/theme.css"), app.ask("/monitoring"), app.ask("/nowhere")):
+        for answer in (*map(app.ask, ANSWERS), app.ask(Origin="https://evil.example", Sec_Fetch_Site="cross-site")):
             assert answer.headers["x-content-type-options"] == "nosniff" and answer.headers["referrer-policy"] == "same-origin"
             policy = answer.headers["content-security-policy"]
-            assert policy.endswith(frames) and "default-src 'self'" in policy and "http:" not in policy and "*;" not in policy
+            assert policy.startswith("default-src 'none'; ") and policy.endswith(f"; {frames}")
+            assert "http:" not in policy and "*;" not in policy
     assert local.ask("/").headers["cross-origin-resource-policy"] == "same-origin"
 
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from sbert_app.corpus.hits import Hit, Indexing, SearchResult
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.corpus.mending import findings
-from sbert_app.errors import UserError
+from sbert_app.errors import OUR_FAULT, UserError
 from sbert_app.evaluation.metrics import MetricEstimate
 from sbert_app.evaluation.verdict import Change
 from sbert_app.jobs.corpus.job import index
@@ -34,7 +34,7 @@ from sbert_app.ui.fine_tune import runs_panel, verdict_view
 from sbert_app.ui.fine_tune import view as fine_tune
 from sbert_app.ui.fine_tune.chart import distributions, training_curve
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import INTERNAL_ERROR, handler
+from sbert_app.ui.kit.events import handler
 from sbert_app.ui.kit.html import render
 from sbert_app.ui.map import lists as map_lists
 from sbert_app.ui.search import view as search
@@ -137,9 +137,11 @@ def test_errors_are_shown_in_one_way_for_plain_and_generator_handlers(caplog):
         with pytest.raises(gr.Error, match="mend this") as shown:
             wrapped(UserError("mend this"))
         assert shown.value.print_exception is False
-        with pytest.raises(gr.Error, match=re.escape(INTERNAL_ERROR)):
+        with pytest.raises(gr.Error, match=OUR_FAULT) as shown:
             wrapped(RuntimeError("secret path"))
-    assert "secret path" in caplog.text  # the log has it, the screen has not
+        number = re.search(r"number ([0-9a-f]{6})\. Please try again\.", str(shown.value))[1]
+        assert f"failed, number {number}" in caplog.text and "secret" not in str(shown.value)
+    assert "secret path" in caplog.text
 
 
 def test_a_zero_has_no_sign(shared_bench):

@@ -7,7 +7,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, cast
 
-from sbert_app.errors import UserError
+from sbert_app.errors import EndedEarlyError, UserError
 from sbert_app.jobs.declaring.option import option, text
 from sbert_app.labelled.examples import Reading
 from sbert_app.models.files.finding import DEFAULT_ENCODER
@@ -109,7 +109,7 @@ class Job:
                     return
                 if call.stop.is_set():
                     break
-        raise UserError(call.stop.reason)
+        raise EndedEarlyError(call.stop.reason)
 
     @property
     def summary(self) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 from sbert_app.errors import UserError
 from sbert_app.models.files.layout import first_line, quoted
 from sbert_app.settings import ASSETS
+from sbert_app.watching import Private
 
 log = logging.getLogger(__name__)
 
@@ -72,13 +73,13 @@ def from_hub(name: str) -> Path:
         return copy
     from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
 
-    log.info("%s is not on this machine, trying the Hub", quoted(name))
+    log.info("%s is not on this machine, trying the Hub", Private(quoted(name)))
     try:
         return _snapshot(name)
     except RepositoryNotFoundError as error:
         raise UserError(f"The Hub has no model named {quoted(name)}. Check the spelling: 'org/model'.") from error
     except (HfHubHTTPError, OSError, ValueError) as error:
-        log.warning("download of %s failed: %s", quoted(name), first_line(error))
+        log.warning("download of %s failed: %s", Private(quoted(name)), Private(first_line(error)))
         raise UserError(
             f"The model {quoted(name)} is not on this machine and the Hub cannot be reached. "
             f"Connect to the internet once, type a model folder, or use the bundled one."

@@ -14,8 +14,9 @@ from sbert_app.jobs.declaring.option import Argument, arguments, names, read, te
 from sbert_app.runtime.line import Stop
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.step import throttled
 from sbert_app.tables import Table, read_table
-from sbert_app.ui.kit.events import caller_left, handler, throttled, visitor_of
+from sbert_app.ui.kit.events import caller_left, handler, visitor_of
 from sbert_app.ui.kit.files import Shelf, uploaded
 
 SEND_SECONDS = 0.5  # between two steps that are sent

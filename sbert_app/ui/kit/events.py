@@ -1,47 +1,41 @@
 """Event handlers: how errors are shown, how a page shows that it waits, who asks; the controls of a long job.
 
-A UserError is shown with its own text; any other error is logged and shown as an internal error.
+A UserError is shown with its own text, any other error as the number under which it is logged.
 """
 
 import functools
 import inspect
-import logging
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
 import gradio as gr
 from gradio.context import LocalContext
 from markupsafe import Markup
 
-from sbert_app.errors import OUR_FAULT, UserError
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.errors import FaultError, UserError
 from sbert_app.runtime.line import Visitor, network_address
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.sessions import ENDED, SessionKey
-from sbert_app.step import Step
-
-log = logging.getLogger(__name__)
+from sbert_app.step import REFRESH_SECONDS, Result, Step, throttled
+from sbert_app.watching import STOPPED, Watched, watched
 
 # Hidden progress, because Gradio would show an error on top of every output, covering buttons. And on no component: its page would
 # read the whole state of every output of every event so far, their children too, at each change of any event's status.
 PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "show_progress_on": []}
 Values = dict[Any, Any]  # component -> value, the argument of a handler with a set of inputs
 Updates = dict[Any, Any]  # component -> its new value or state; other components are unchanged
-
-INTERNAL_ERROR = f"{OUR_FAULT} Please try again."
-REFRESH_SECONDS = 0.2  # between two updates of the progress bar
+UI, ENDPOINTS = "sbert_app.ui.", ".kit.endpoints"  # where handlers are: a folder for each tab; the module that makes endpoints
 STOPPING = "Stopping …"
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 def handler(function: Callable[..., Any], early: bool = False) -> Callable[..., Any]:
-    """Wrap an event handler, a function or a generator: look up the page's session, and show errors.
+    """Wrap an event handler, a function or a generator: look up the page's session, show errors, and watch how it ends.
 
-    early: may run before the page has arrived; then it gets an empty session.
+    early: may run before the page has arrived; then it gets an empty session. A generator returns whether it was stopped.
     """
+    door, job = _door_and_job(function)
 
     def looked_up(value: Any) -> Any:
         if isinstance(value, SessionKey):
@@ -55,15 +49,19 @@ def handler(function: Callable[..., Any], early: bool = False) -> Callable[..., 
 
         @functools.wraps(function)
         def generator(*args: Any, **kwargs: Any) -> Iterator[Any]:
-            with _errors_shown():
-                yield from function(*map(looked_up, args), **kwargs)
+            with _errors_shown(), watched(door, job) as current:
+                if (yield from function(*_measured(current, map(looked_up, args)), **kwargs)):
+                    current.outcome = STOPPED
 
         return generator
 
     @functools.wraps(function)
     def plain(*args: Any, **kwargs: Any) -> Any:
-        with _errors_shown():
-            return function(*map(looked_up, args), **kwargs)
+        with _errors_shown(), watched(door, job) as current:
+            answer = function(*_measured(current, map(looked_up, args)), **kwargs)
+            if door == "api":
+                current.count_items(answer)
+            return answer
 
     return plain
 
@@ -116,11 +114,23 @@ def _errors_shown() -> Iterator[None]:
         yield
     except UserError as error:
         raise gr.Error(str(error), print_exception=False) from None
-    except gr.Error:
-        raise
-    except Exception as error:
-        log.exception("a handler failed")
-        raise gr.Error(INTERNAL_ERROR, print_exception=False) from error
+    except FaultError as fault:
+        raise gr.Error(f"{fault} Please try again.", print_exception=False) from fault.__cause__
+
+
+def _door_and_job(function: Callable[..., Any]) -> tuple[str, str]:
+    """How a handler is called and its name: an endpoint by its job, one of the page by its tab, such as "search.search"."""
+    named = function.func if isinstance(function, functools.partial) else function
+    package, name = named.__module__, named.__name__.lstrip("_").removeprefix("on_")
+    return ("api", name) if package.endswith(ENDPOINTS) else ("page", f"{package.removeprefix(UI).partition('.')[0]}.{name}")
+
+
+def _measured(current: Watched, args: Iterable[Any]) -> Iterator[Any]:
+    """The arguments of a handler; of a session among them, what is watched learns how many rows its corpus has."""
+    for value in args:
+        if isinstance(value, Session) and (indexed := value.get(IndexedCorpus)):
+            current.sizes["rows"] = len(indexed.corpus.sentences)
+        yield value
 
 
 class LongJob:
@@ -187,7 +197,7 @@ class LongJob:
             return work
 
         @functools.wraps(work)
-        def steps(session: Session, *args: Any) -> Iterator[Any]:
+        def steps(session: Session, *args: Any) -> Generator[Any, None, bool]:
             self._asked.discard(session.id)
             buttons: Updates = {}
             try:
@@ -199,6 +209,7 @@ class LongJob:
                     yield buttons | step
                 if session.closed:  # meanwhile: its work said nothing more
                     raise UserError(ENDED)
+                return session.id in self._asked
             finally:
                 self._asked.discard(session.id)
 
@@ -207,14 +218,3 @@ class LongJob:
     def _state(self, busy: bool) -> Updates:
         starts = {button: gr.Button(interactive=not busy) for button in self.starts}
         return {**starts, self.stop: gr.Button(self._label, visible=busy, interactive=True)}
-
-
-def throttled(
-    steps: Iterable[Item], always: Callable[[Item], bool] = lambda step: False, seconds: float = REFRESH_SECONDS
-) -> Iterator[Item]:
-    """Yield the first step, then one every `seconds`, and each step for which `always` is true."""
-    shown = 0.0
-    for step in steps:
-        if always(step) or time.monotonic() - shown > seconds:
-            shown = time.monotonic()
-            yield step

@@ -10,13 +10,13 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.timing import DEFAULT_SECONDS, TIMING, race_corpus, race_session, table_7
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.step import Step
+from sbert_app.step import Step, throttled
 from sbert_app.timing.race import FINAL_STAGES, RaceState
 from sbert_app.timing.report import Published
 from sbert_app.timing.result import TimingResult
 from sbert_app.ui.header import SCORERS_AT_FIRST, scorer_choices
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler, throttled
+from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler
 from sbert_app.ui.kit.files import FileButton
 from sbert_app.ui.timing import numbers_view, race_view, view
 
