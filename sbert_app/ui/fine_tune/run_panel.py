@@ -128,7 +128,8 @@ class RunPanel:
 
     def _show(self, run: RunState, owner: str, chosen: str, first: bool = False) -> Updates:
         live, result = run.info.live, run.result
-        curve, fold = chart.training_curve(run), {"open": result is None} if first or not live else {}
+        curve = chart.training_curve(run)
+        fold: dict[str, Any] = {"open": result is None} if first or not live else {}
         updates: Updates = {
             self._shown: _state(run),
             self._timer: gr.Timer(active=live),
