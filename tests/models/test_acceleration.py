@@ -367,7 +367,7 @@ def test_a_killed_conversion_leaves_nothing_that_computes_or_hinders_the_next(tm
             assert process.poll() is None
         process.kill()
     psutil.wait_procs(children, timeout=60)
-    assert not any(child.is_running() for child in children)
+    assert not any(child.is_running() for child in children) and not list(tmp_path.rglob(NETWORK))
     assert network("encoder", (tiny,), tmp_path, threading.Event()) is not None
 
 
