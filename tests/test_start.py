@@ -7,10 +7,13 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import gradio
 import pytest
 
 from sbert_app.errors import UserError
+from sbert_app.jobs.evaluate.grid import data_sets
 from sbert_app.models.registry import Registry
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 from sbert_app.ui.app import build_app
@@ -67,6 +70,34 @@ def test_a_command_imports_no_page_and_with_the_bundled_encoder_no_transformers(
     assert "sbert_app.models.bundled" in imported and (tmp_path / "out.npy").exists()
     unneeded = SLOW - {"torch", "tokenizers", "safetensors"} | {"gradio", "jinja2"}
     assert {name for name in imported if name.partition(".")[0] in unneeded or name.startswith("sbert_app.ui")} == set()
+
+
+@pytest.mark.parametrize(("command", "needed"), [("similarity A B", {"torch", "tokenizers", "safetensors"}), ("models", set())])
+def test_other_commands_import_no_page_and_no_index_either(tmp_path, command, needed):
+    line = [sys.executable, "-X", "importtime", "-m", "sbert_app", *command.split()]
+    env = os.environ | {"SBERT_STUDIO_HOME": str(tmp_path / "home"), "SBERT_STUDIO_DEVICE": "cpu"}
+    run = subprocess.run(line, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120, check=True)
+    imported = {line.rpartition("|")[2].strip() for line in run.stderr.splitlines() if line.startswith("import time:")}
+    assert "sbert_app.jobs" in imported
+    unneeded = (SLOW - needed) | {"gradio", "jinja2"}
+    assert {name for name in imported if name.partition(".")[0] in unneeded or name.startswith("sbert_app.ui")} == set()
+
+
+def test_a_page_is_built_without_a_server_of_its_own_and_without_reading_data_sets(tmp_path, monkeypatch):
+    """Gradio makes three servers of a page before that which serves: a fourth of the time between the imports and the page."""
+    made: list[object] = []
+
+    def create_app(*arguments: object, **_: object) -> None:
+        made.append(arguments)
+
+    bench = Workbench(Settings(home=tmp_path, device="cpu"))
+    own = list(data_sets(bench, Session()))
+    monkeypatch.setattr("gradio.routes.App.create_app", create_app)
+    monkeypatch.setattr("sbert_app.jobs.evaluate.grid.own_data_sets", create_app)
+    page = build_app(bench)
+    assert made == [] and gradio.routes.App.create_app is create_app, "the one that serves is made by `launch`"
+    sets = next(block for block in page.blocks.values() if getattr(block, "elem_id", "") == "eval-sets")
+    assert [name for name, _ in sets.choices] == own
 
 
 def test_an_idle_app_wakes_seldom(served):

@@ -74,15 +74,16 @@ def add_command(job: Job, app: typer.Typer) -> None:
     def command(**values: Any) -> None:
         subject = {needed.name: values.pop(needed.name) for needed in SUBJECTS[job.needs]}
         as_json = values.pop("json")
-        bench = Workbench(settings_from_environment(), converts=False)
+        bench = Workbench(settings_from_environment(), tell=print_note)
         try:
             checked = read(job.options, values, bench.settings.limits)
             outcome = _run(job, bench, checked, **subject)
+            if job.name in WRITERS:  # the jobs that leave their file to the shell
+                WRITERS[job.name](outcome.value, checked, checked.out)
+            show(job, outcome, as_json)
+            bench.convert_afterwards()
         finally:
             bench.stop_converting()
-        if job.name in WRITERS:  # the jobs that leave their file to the shell
-            WRITERS[job.name](outcome.value, checked, checked.out)
-        show(job, outcome, as_json)
         if outcome.failed:
             raise typer.Exit(1)
 
@@ -180,6 +181,7 @@ def show(job: Job, outcome: Outcome, as_json: bool) -> None:
     """Print the outcome on stdout; as JSON, a list becomes an object under the job's name."""
     summary = {job.name: outcome.summary} if isinstance(outcome.summary, list) else outcome.summary
     sys.stdout.write((json.dumps(summary, ensure_ascii=False) if as_json else "\n".join(outcome.lines)) + "\n")
+    sys.stdout.flush()
 
 
 def _write_map(result: Any, options: MapOptions, out: Path) -> None:

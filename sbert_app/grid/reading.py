@@ -211,3 +211,9 @@ def own_data_sets(limits: Limits) -> tuple[DataSet, ...]:
         for name, (file, label) in OWN_CLASSES.items()
     ]
     return (everyday, *classes, *(replace(data, purpose=PURPOSE) for data in hard))
+
+
+def own_names() -> list[str]:
+    """The names of those, read or not."""
+    everyday, *hard = OWN_PAIRS
+    return [everyday, *OWN_CLASSES, *hard]

@@ -10,7 +10,7 @@ import numpy as np
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import option, output
-from sbert_app.models.files.listing import ModelInfo
+from sbert_app.models.files.listing import ModelInfo, listed
 from sbert_app.models.files.trained_for import in_words
 from sbert_app.runtime.line import place_in_line
 from sbert_app.step import Step
@@ -32,7 +32,7 @@ def models(call: Call, options: ModelsOptions) -> Steps:
         "untrained" or "saved"), dim, available, trained_for (of a cross-encoder or poly-encoder: "likeness", "answers", or "" if
         unknown), labels (outputs of a cross-encoder; only one with a single label scores pairs).
     """
-    known = call.bench.registry.list()
+    known = listed(call.bench.settings)  # without the registry, which imports torch
     yield Outcome([asdict(model) for model in known], [_line(model) for model in known])
 
 

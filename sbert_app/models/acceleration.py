@@ -1,65 +1,88 @@
-"""Move loaded models from torch to OpenVINO on a CPU, in the background: torch answers until then, and where it fails.
+"""Move loaded models from torch to OpenVINO on a CPU: torch answers until then, and where it fails.
 
-A network is made once, in a process of its own, kept in the data home, and checked whenever it is loaded.
+The app converts in the background while no job runs; a command before the rest of its work where that pays, else after its answer.
 """
 
-import hashlib
 import logging
 import math
-import os
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Event
+from weakref import WeakSet
 
 import numpy as np
-from filelock import FileLock, Timeout
 
-from sbert_app.errors import UserError
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.engine import OpenVinoEngine
 from sbert_app.models.engine.hardware import Hardware, machine
 from sbert_app.models.files.layout import first_line
+from sbert_app.models.networks import POLL_SECONDS, ConversionError, is_quick, network
 from sbert_app.models.poly_encoder import PolyEncoder
-from sbert_app.storage import atomic_folder, check, checksums, discard, read_object, write_object, writing
+from sbert_app.storage import read_object, write_object
 from sbert_app.watching import Private
 
 log = logging.getLogger(__name__)
 
-NETWORK, SEALS = "model.xml", "checksums.json"
-MOST = 12  # networks; of the bundled model's size, a gigabyte
-SECONDS = 600  # that a conversion may take; the bundled model takes 10
-POLL_SECONDS = 0.1
-CHECK_SECONDS = 1.0  # to wait while another process checks the same network
-ROOT = Path(__file__).parents[2]
 PROOF = "proof.json"  # beside a network: where it gave what torch gives, and the fingerprint of its model
 PATIENCE = 15.0  # seconds before a model is converted: the first page has the processor for itself
 CLOSING_SECONDS = 5  # for a network that is being compiled, which nothing can stop
 SAMPLES = ("Does this model read a sentence?", "Two sentences are one batch, and this one is the longer of both by some words.")
 PAIRS = [(SAMPLES[0], SAMPLES[1]), (SAMPLES[1], SAMPLES[1])]
 LEAST_COSINE, MOST_DIFFERENCE = 0.999, 0.02  # to torch, of the samples: between embeddings; between scores
+# By whether a conversion is quick, about a second, or takes six to ten: seconds of work left on torch that pay for it first, as
+# OpenVINO takes a fifth to a third off; seconds spent on torch that are worth it afterwards (docs/performance.md).
+PAYS, WORTH = {True: 4.0, False: 40.0}, {True: 1.0, False: 4.0}
+SETTLED = 0.5  # seconds on torch before they are a measure: the first batch takes several times as long
 
 
-class ConversionError(Exception):
-    """A model cannot be converted, or not now. The message is one line."""
+class Work:
+    """What a model computes on torch until it is converted. pays: set when what is left is worth a conversion first."""
+
+    def __init__(
+        self, model: Encoder | CrossEncoder, folders: tuple[Path, ...], convert: "Callable[[Work], None] | None" = None
+    ) -> None:
+        """convert: called when it pays, between two batches."""
+        self.model, self.folders, self.quick = model, folders, is_quick(model.kind, folders)
+        self.spent, self.pays, self._convert = 0.0, threading.Event(), convert
+        model.foresee = self.foresee
+
+    def foresee(self, seconds: float, left: float) -> None:
+        """Another batch took so many seconds; those after it will take `left`."""
+        self.spent += seconds
+        if self.spent > SETTLED and left > PAYS[self.quick]:
+            self.pays.set()
+            if self._convert:
+                self._convert(self)
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the model has no faster engine, and nothing has said that it cannot have one."""
+        return self.model.engine is self.model.torch_engine and not self.model.engine_note
 
 
 class Acceleration:
     """One model at a time is converted; one that was converted before waits for none. `home`: where they are kept."""
 
     def __init__(
-        self, home: Path, hardware: Hardware, wanted: bool = True, converts: bool = True, patience: float = PATIENCE
+        self,
+        home: Path,
+        hardware: Hardware,
+        wanted: bool = True,
+        converts: bool = True,
+        patience: float = PATIENCE,
+        idle: Callable[[], bool] = lambda: True,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
-        """wanted: False leaves all to torch; converts: False uses only what was converted before, and waits for it."""
+        """wanted: False leaves all to torch; converts: in the background, once `idle`; False uses what was converted before.
+
+        tell: of a command, which has one job: where converting for it pays, it does, and tells so.
+        """
         self._home, self._hardware, self._converts, self._patience = home, hardware, converts, patience
+        self._idle, self._tell, self._unfinished = idle, tell, WeakSet[Work]()  # as long as their models are in memory
         self._active = wanted and hardware.device.type == "cpu" and find_spec("openvino") is not None
         self._here = f"{hardware.precision} on {machine()}"
         self._turn, self._closed = threading.Lock(), threading.Event()
@@ -70,12 +93,17 @@ class Acceleration:
         unsuited = isinstance(model, PolyEncoder) or (isinstance(model, Encoder) and model.of_words)
         if unsuited or not self._active or self._closed.is_set():
             return
-        if not self._converts:  # a command has one job: begun on torch, it would compute beside the engine that is made ready
-            self._speed_up(model, folders)
+        work = Work(model, folders, None if self._converts else self._convert)
+        if self._converts:
+            thread = threading.Thread(target=self._in_background, args=(work,), name=f"convert {model.name}", daemon=True)
+            self._threads = [*(other for other in self._threads if other.is_alive()), thread]
+            thread.start()
             return
-        thread = threading.Thread(target=self._speed_up, args=(model, folders), name=f"convert {model.name}", daemon=True)
-        self._threads = [*(other for other in self._threads if other.is_alive()), thread]
-        thread.start()
+        self._speed_up(work)  # a command has one job: begun on torch, it would compute beside the engine that is made ready
+        if work.unfinished and self._tell:
+            self._unfinished.add(work)
+        else:
+            model.foresee = None
 
     def ready(self, kind: str, folders: tuple[Path, ...]) -> tuple[OpenVinoEngine, str] | None:
         """The engine of a model that was converted before and found right on this processor, and its fingerprint; else None.
@@ -92,6 +120,12 @@ class Acceleration:
         except Exception:  # whatever it is: it is loaded as if it had never been converted, which says what is wrong
             return None
 
+    def convert_afterwards(self) -> None:
+        """Convert what a command has computed on torch for a while: its answer is there, and the next one is faster."""
+        for work in list(self._unfinished):
+            if work.spent > WORTH[work.quick]:
+                self._convert(work, "the next command")
+
     def wait(self, seconds: float = math.inf, stopping: Callable[[], bool] = lambda: False) -> None:
         """Wait until every model that was begun has its engine, at most so many seconds, or until `stopping`."""
         end = time.monotonic() + seconds
@@ -104,12 +138,29 @@ class Acceleration:
         self._closed.set()
         self.wait(CLOSING_SECONDS)
 
-    def _speed_up(self, model: Encoder | CrossEncoder, folders: tuple[Path, ...]) -> None:
+    def _convert(self, work: Work, faster: str = "the rest") -> None:
+        """Convert in the middle of a command, or at its end."""
+        work.model.foresee = None
+        self._unfinished.discard(work)
+        if self._tell:
+            self._tell(f"Converting {work.model.name} for OpenVINO, once: {faster} will be faster")
+        self._speed_up(work, converts=True)
+
+    def _in_background(self, work: Work) -> None:
+        """Convert once no job runs, or the running one gains by it."""
+        self._speed_up(work)
+        if not work.unfinished or self._closed.wait(self._patience):
+            return
+        with self._turn:
+            while not (work.quick or work.pays.is_set() or self._idle()):
+                if self._closed.wait(POLL_SECONDS):
+                    return
+            self._speed_up(work, converts=True)
+
+    def _speed_up(self, work: Work, converts: bool = False) -> None:
+        model = work.model
         try:
-            path = network(model.kind, folders, self._home, self._closed, converts=False)
-            if path is None and self._converts and not self._closed.wait(self._patience):
-                with self._turn:
-                    path = network(model.kind, folders, self._home, self._closed)
+            path = network(model.kind, work.folders, self._home, self._closed, converts)
             if path is None or self._closed.is_set():
                 return
             engine = OpenVinoEngine(path, self._hardware)
@@ -140,72 +191,3 @@ def _check(model: Encoder | CrossEncoder, engine: OpenVinoEngine) -> None:
         difference = float(np.abs(first - second).max() / max(1.0, float(np.abs(first).max())))
         if not difference <= MOST_DIFFERENCE:
             raise ConversionError(f"its scores differ by {difference:.2g} from those of torch")
-
-
-def network(kind: str, folders: tuple[Path, ...], home: Path, stop: Event, converts: bool = True) -> Path | None:
-    """The .xml file of a model's network, converted if it is not there or damaged, unless `converts` is False: then None.
-
-    kind: "encoder" or "cross-encoder"; folders: the model's, and its adapter's if it has one. A second process waits,
-    unless it converts nothing: then None. Raises ConversionError.
-    """
-    target = home / _key(kind, folders)
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-        with FileLock(home / f"{target.name}.lock", timeout=-1 if converts else CHECK_SECONDS):
-            if not _sound(target):
-                if not converts:
-                    return None
-                with writing("The converted model"), atomic_folder(target) as temporary:
-                    _run([kind, str(temporary / NETWORK), *map(str, folders)], stop)
-                    write_object(temporary / SEALS, {"files": checksums(temporary)})
-            os.utime(target)
-            _prune(home)
-    except Timeout:  # another process converts it at this moment
-        return None
-    except (UserError, OSError) as error:
-        raise ConversionError(first_line(error)) from error
-    return target / NETWORK
-
-
-def _key(kind: str, folders: tuple[Path, ...]) -> str:
-    """Changes with any of the model's files, and with the versions of what converts them."""
-    digest = hashlib.blake2b(digest_size=12)
-    for part in (kind, version("openvino"), version("transformers"), *(f"{checksums(folder)}" for folder in folders)):
-        digest.update(part.encode())
-    return digest.hexdigest()
-
-
-def _sound(target: Path) -> bool:
-    """Whether the network is there, every byte as it was written; a damaged one is deleted."""
-    if not target.exists():
-        return False
-    try:
-        check(target, read_object(target / SEALS)["files"])
-    except (UserError, OSError, ValueError, LookupError):
-        discard(target)
-        return False
-    return True
-
-
-def _run(arguments: list[str], stop: Event) -> None:
-    """Convert in another process. Raises ConversionError with the last line that it wrote, or if stopped."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
-    command = [sys.executable, "-m", "sbert_app.models.conversion", *arguments]
-    deadline = time.monotonic() + SECONDS
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
-        with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=errors) as process:  # noqa: S603 - ours
-            while process.poll() is None:
-                if stop.wait(POLL_SECONDS) or time.monotonic() > deadline:
-                    process.kill()
-        errors.seek(0)
-        lines = errors.read().strip().splitlines()
-    if process.returncode:
-        raise ConversionError(lines[-1] if lines else f"the conversion ended with status {process.returncode}")
-
-
-def _prune(home: Path) -> None:
-    """Delete the networks that were not used for longest."""
-    networks = [path.parent for path in home.glob(f"[!.]*/{NETWORK}")]  # hidden: being written
-    for path in sorted(networks, key=lambda path: path.stat().st_mtime)[:-MOST]:
-        with suppress(OSError):  # in use, on Windows
-            discard(path)

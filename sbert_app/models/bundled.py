@@ -1,7 +1,7 @@
 """The models that come with the app. The encoder needs no transformers on a CPU, whose models take two seconds to import.
 
-Its files are known, byte by byte: it computes what transformers' BertModel computes, in the same order. Training and conversion go
-through transformers, as all other models do.
+Its files are known, byte by byte: it computes what transformers' BertModel computes, in the same order, and is converted from here.
+Training goes through transformers, as all other models do.
 """
 
 from functools import partial

@@ -43,11 +43,12 @@ LOADERS: dict[str, Callable[..., Any]] = {DEFAULT_CROSS_ENCODER: bundled_cross_e
 class Registry:
     """Models by name: bundled, untrained, saved by this app, a Hub name, or (local mode) any folder."""
 
-    def __init__(self, settings: Settings, converts: bool = True, patience: float = PATIENCE) -> None:
-        """converts: whether models are converted for OpenVINO, `patience` seconds after loading; else, those converted are used."""
+    def __init__(self, settings: Settings, converts: bool = True, patience: float = PATIENCE, **options: Any) -> None:
+        """converts, patience, options: as for `Acceleration`."""
         self.settings = settings
         self.hardware = choose_hardware(settings.device, settings.precision)
-        self.acceleration = Acceleration(settings.cache / "openvino", self.hardware, settings.engine == "auto", converts, patience)
+        wanted = settings.engine == "auto"
+        self.acceleration = Acceleration(settings.cache / "openvino", self.hardware, wanted, converts, patience, **options)
         self._loaded: OrderedDict[tuple[str, str], Any] = OrderedDict()
         self._once_loaded: set[tuple[str, str]] = set()
         self._loading: WeakValueDictionary[tuple[str, str], threading.Lock] = WeakValueDictionary()  # as long as somebody waits

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.reader import guess_column, read_corpus
+from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.explain.scale import Calibration, Pairs, References, Scale, reference_pairs
 from sbert_app.runtime.device import Embedder
 from sbert_app.settings import ASSETS, Limits
 from sbert_app.tables import Table, read_table
-from sbert_app.vectors import unit_rows
+from sbert_app.vectors import Vectors, unit_rows
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
@@ -30,7 +30,7 @@ FIRST_QUERIES = {
     "field_notes.csv": "my kettle has white stuff inside",
 }
 REFERENCES = "reference pairs"
-KEPT = 12  # in memory: two indexed corpora and the reference pairs' scores, for each of a few models
+KEPT = 20  # in memory: two corpora, embedded and indexed, and the reference pairs' scores, for each of a few models
 
 Made = TypeVar("Made")
 
@@ -61,7 +61,8 @@ class ExampleCorpora:
         """Calibration from this corpus if the encoder embedded it, else from the example support tickets."""
         if corpus is not None and corpus.fingerprint == encoder.fingerprint and corpus.calibration:
             return corpus.calibration
-        calibration = self.indexed(CALIBRATION_EXAMPLE, encoder).calibration
+        example, embeddings = self._embedded(CALIBRATION_EXAMPLE, encoder)  # not indexed: FAISS and BM25 take a third of a second
+        calibration = Calibration.from_embeddings(example.name, embeddings)
         return replace(calibration, example=True) if calibration else None
 
     def scale(self, encoder: "Encoder", corpus: IndexedCorpus | None = None) -> Scale | None:
@@ -94,8 +95,14 @@ class ExampleCorpora:
         return made
 
     def _index(self, name: str, encoder: "Encoder") -> IndexedCorpus:
-        table = self.table(name)
-        corpus = read_corpus(table, [guess_column(table.frame)], self._limits)
-        corpus = replace(corpus, first_query=FIRST_QUERIES.get(name, ""))
-        embeddings = self._embedder.embed(encoder, corpus.sentences)
+        corpus, embeddings = self._embedded(name, encoder)
         return IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, embeddings)
+
+    def _embedded(self, name: str, encoder: "Encoder") -> tuple[Corpus, Vectors]:
+        def read() -> tuple[Corpus, Vectors]:
+            table = self.table(name)
+            corpus = read_corpus(table, [guess_column(table.frame)], self._limits)
+            corpus = replace(corpus, first_query=FIRST_QUERIES.get(name, ""))
+            return corpus, self._embedder.embed(encoder, corpus.sentences)
+
+        return self._once(f"embeddings of {name}", encoder, read)

@@ -104,6 +104,11 @@ class ActiveJobs:
             with self._lock:
                 self._jobs.remove(job)
 
+    @property
+    def none(self) -> bool:
+        """Whether no job waits or runs."""
+        return not self._jobs
+
     def close(self) -> None:
         """Stop all jobs, because the app ends."""
         with self._lock:

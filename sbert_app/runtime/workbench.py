@@ -44,10 +44,10 @@ class Lines:
 class Workbench:
     """Passed to each job, which uses the parts it needs; none of them is replaced. worker: trains the runs."""
 
-    def __init__(self, settings: Settings, converts: bool = True) -> None:
+    def __init__(self, settings: Settings, tell: Callable[[str], None] | None = None) -> None:
         """Build all parts. Loads no model. Raises UserError if the settings ask for a GPU and there is none.
 
-        converts: whether models are converted for a faster engine in the background.
+        tell: of a command, which converts models for a faster engine where that pays, not in the background.
         """
         limits, active = settings.limits, ActiveJobs(settings.limits)
         self.settings, self.device = settings, Device()
@@ -57,7 +57,7 @@ class Workbench:
         self.worker = Worker(partial(train, lambda: self.registry, self.device.hold))
         self.sessions = Sessions(limits)
         self.lines = Lines(active, *(Line(places, active, limits.job_seconds) for places in (EMBEDDING_JOBS, 1, 1)))
-        self._converts, self._making = converts, threading.Lock()
+        self._tell, self._making = tell, threading.Lock()
         self._registry: Registry | None = None
         if settings.device == "cuda":
             _ = self.registry  # refuses at once where there is no GPU
@@ -69,7 +69,8 @@ class Workbench:
             if self._registry is None:
                 from sbert_app.models.registry import Registry
 
-                self._registry = Registry(self.settings, self._converts)
+                idle = partial(getattr, self.lines.active, "none")
+                self._registry = Registry(self.settings, converts=self._tell is None, idle=idle, tell=self._tell)
             return self._registry
 
     def missing(self) -> list[str]:
@@ -77,6 +78,11 @@ class Workbench:
         loaded = self._registry is not None and self._registry.was_loaded("encoder", DEFAULT_ENCODER)
         lacking = {"model": not loaded, "data home": bool(unwritable(self.settings.home))}
         return [name for name, lacks in lacking.items() if lacks]
+
+    def convert_afterwards(self) -> None:
+        """At the end of a command: convert the models that computed long enough, for the next one."""
+        if self._registry is not None:
+            self._registry.acceleration.convert_afterwards()
 
     def stop_converting(self) -> None:
         """Stop converting models: no thread computes while Python shuts down."""

@@ -20,6 +20,7 @@ from sbert_app.ui.corpus.panel import CorpusPanel
 from sbert_app.ui.duplicates import tab as duplicates
 from sbert_app.ui.evaluation import tab as evaluation
 from sbert_app.ui.fine_tune import tab as fine_tune
+from sbert_app.ui.gradio_changes import no_server
 from sbert_app.ui.guard import Guard
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker
 from sbert_app.ui.kit.endpoints import add_endpoint
@@ -61,6 +62,7 @@ SHADES = {  # on a light and on a dark page
 }
 
 
+@no_server()
 def build_app(bench: Workbench) -> gr.Blocks:
     """Build the page on a workbench, without launching it."""
     app: gr.Blocks

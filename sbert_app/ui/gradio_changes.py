@@ -7,7 +7,8 @@ import asyncio
 import logging
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType, SimpleNamespace
@@ -35,8 +36,8 @@ def skip_stubs() -> None:
         sys.meta_path.insert(0, _Finder())
 
 
-def write_nothing(*_: Any) -> None:
-    """Takes the place of Gradio's writer of stubs."""
+def nothing(*_: Any, **__: Any) -> None:
+    """Takes the place of what Gradio does in vain."""
 
 
 class _Finder(MetaPathFinder):
@@ -54,10 +55,23 @@ class _Finder(MetaPathFinder):
         def without_writer(module: ModuleType) -> None:
             execute(module)
             if hasattr(module, WRITER):
-                setattr(module, WRITER, write_nothing)
+                setattr(module, WRITER, nothing)
 
         spec.loader.exec_module = without_writer  # type: ignore[method-assign]
         return spec
+
+
+@contextmanager
+def no_server() -> Iterator[None]:
+    """While a page is built: Gradio would make three servers of it that nobody asks, before `launch` makes the one that serves."""
+    from gradio.routes import App
+
+    make = App.__dict__["create_app"]  # a static method
+    setattr(App, "create_app", nothing)  # noqa: B010 - mypy allows no assignment
+    try:
+        yield
+    finally:
+        setattr(App, "create_app", make)  # noqa: B010
 
 
 class DiscardingDict(dict[int, dict[str, Any]]):

@@ -4,12 +4,13 @@ from pathlib import Path
 from threading import Event
 from typing import TypeVar
 
-from sbert_app.models.acceleration import Acceleration, network
+from sbert_app.models.acceleration import Acceleration
 from sbert_app.models.bundled import bundled_cross_encoder
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.finding import CROSS_ENCODER, checked_bundled_folder
+from sbert_app.models.networks import network
 
 HOME = Path(".bench") / "openvino"
 

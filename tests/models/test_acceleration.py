@@ -1,6 +1,7 @@
 """Models on OpenVINO: the same results, from one conversion for all, and torch wherever that fails. Really converted, once."""
 
 import logging
+import os
 import pickle
 import shutil
 import subprocess
@@ -10,14 +11,16 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 import torch
 from filelock import FileLock
 
-from sbert_app.models.acceleration import NETWORK, PROOF, Acceleration, ConversionError, network
+from sbert_app.models.acceleration import PAYS, PROOF, Acceleration
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.files.finding import CROSS_ENCODER, DEFAULT_CROSS_ENCODER
+from sbert_app.models.networks import NETWORK, ConversionError, network
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
 from sbert_app.storage import read_object, write_object
@@ -275,16 +278,101 @@ def test_a_full_disk_leaves_nothing_half_written(small_disk, tiny):
     assert not [path for path in (small_disk / "openvino").iterdir() if path.is_dir()]
 
 
-def test_closing_stops_a_conversion(tmp_path, model_folder, cpu, caplog):
-    model = Encoder.from_folder(model_folder, cpu)
+def test_closing_stops_a_conversion(tmp_path, tiny, cpu, caplog):
+    model = Encoder.from_folder(tiny, cpu)
     acceleration = Acceleration(tmp_path, cpu, patience=0)
-    acceleration.begin(model, (model_folder,))
+    acceleration.begin(model, (tiny,))
     acceleration.close()
     assert not acceleration._threads[0].is_alive() and model.engine.name == "torch" and model.note == ""
     assert not list(tmp_path.glob(f"*/{NETWORK}")) and "stays on torch" not in caplog.text
 
 
+def test_a_model_is_converted_once_no_job_runs(tmp_path, tiny, cpu):
+    """Or where even the running job gains by it: by then it has said how long it will take."""
+    model, others, seen = Encoder.from_folder(tiny, cpu), iter([False, False, True]), []
+
+    def idle():
+        seen.append(list(tmp_path.glob(f"*/{NETWORK}")))
+        return next(others)
+
+    acceleration = Acceleration(tmp_path, cpu, patience=0, idle=idle)
+    acceleration.begin(model, (tiny,))
+    acceleration.wait()
+    assert model.engine.name == "OpenVINO" and seen == [[], [], []]
+    again = Encoder.from_folder(tiny, cpu)
+    acceleration = Acceleration(tmp_path / "busy", cpu, patience=0, idle=lambda: False)
+    acceleration.begin(again, (tiny,))
+    again.foresee(1.0, 3_600.0)
+    acceleration.wait()
+    assert again.engine.name == "OpenVINO"
+
+
+def test_a_command_converts_before_the_rest_of_its_work_where_that_pays(
+    tmp_path, model_folder, cpu, encoder, sentences, monkeypatch
+):
+    monkeypatch.setattr("sbert_app.models.acceleration.SETTLED", 0.0)
+    monkeypatch.setitem(PAYS, True, 0.0)
+    said: list[str] = []
+    model = Encoder.from_folder(model_folder, cpu)
+    acceleration = Acceleration(tmp_path, cpu, converts=False, tell=said.append)
+    acceleration.begin(model, (model_folder,))
+    np.testing.assert_allclose(model.encode(sentences), encoder.encode(sentences), atol=2e-6)
+    assert model.engine.name == "OpenVINO" and model.foresee is None
+    acceleration.convert_afterwards()
+    assert len(said) == 1 and said[0].endswith("once: the rest will be faster")
+    assert acceleration.ready("encoder", (model_folder,)) is not None
+
+
+COMMAND = """
+import sys
+from sbert_app.cli.main import main
+from sbert_app.models import acceleration
+
+acceleration.WORTH[True] = float(sys.argv.pop(1))
+sys.exit(main())
+"""
+
+
+def test_a_command_converts_after_its_answer_what_the_next_one_gains_by(tmp_path, sentences):
+    """Nothing after little work. The answer is on stdout before the line on stderr."""
+    (tmp_path / "rows.txt").write_text("\n".join(sentences[:200]))
+    env = os.environ | {"SBERT_STUDIO_HOME": str(tmp_path), "SBERT_STUDIO_ENGINE": "auto", "SBERT_STUDIO_DEVICE": "cpu"}
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "env": env, "check": True}
+
+    def encode(worth: float) -> list[str]:
+        options = ["encode", tmp_path / "rows.txt", "--out", tmp_path / "out.npy"]
+        lines = subprocess.run([sys.executable, "-c", COMMAND, f"{worth}", *options], **both).stdout.splitlines()
+        return [line for line in lines if "->" in line or "Converting" in line]
+
+    (answer,) = encode(1e9)
+    assert "200 sentences" in answer and not list(tmp_path.glob(f"cache/openvino/*/{NETWORK}"))
+    answer, said = encode(0.0)
+    assert "200 sentences" in answer and said.endswith("once: the next command will be faster")
+    assert len(list(tmp_path.glob(f"cache/openvino/*/{PROOF}"))) == 1
+    assert len(encode(0.0)) == 1, "the second runs on OpenVINO from its first sentence"
+
+
+CONVERT = """
+import sys, threading
+from pathlib import Path
+from sbert_app.models.networks import network
+
+network("encoder", (Path(sys.argv[1]),), Path(sys.argv[2]), threading.Event())
+"""
+
+
+def test_a_killed_conversion_leaves_nothing_that_computes_or_hinders_the_next(tmp_path, tiny):
+    with subprocess.Popen([sys.executable, "-c", CONVERT, tiny, tmp_path]) as process:
+        while not (children := psutil.Process(process.pid).children()):
+            assert process.poll() is None
+        process.kill()
+    psutil.wait_procs(children, timeout=60)
+    assert not any(child.is_running() for child in children) and not list(tmp_path.rglob(NETWORK))
+    assert network("encoder", (tiny,), tmp_path, threading.Event()) is not None
+
+
 def test_a_conversion_speaks_to_nobody(home, witness):
     """OpenVINO's converter comes with telemetry: here it is never imported, no connection is tried, no file left in the home."""
-    assert [log.read_text() for log in witness.glob("*.log")] == ["telemetry: None"] * len(list(home.glob(f"*/{NETWORK}")))
+    assert [log.read_text() for log in witness.glob("*.log")] == ["telemetry: None"]
+    assert sys.modules["openvino_telemetry"] is None, "the bundled encoder is converted in this process"
     assert not list(witness.glob("*intel*"))

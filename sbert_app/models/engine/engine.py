@@ -19,7 +19,7 @@ from torch import Tensor
 
 from sbert_app.models.engine.forward import Features, Fetch, Start, attention_mask, forward_batches, pad_rows, token_budget_batches
 from sbert_app.models.engine.hardware import Hardware, cores
-from sbert_app.models.files.layout import DEFAULT_MAX_LENGTH
+from sbert_app.models.files.layout import length_limit
 from sbert_app.vectors import Rows, Vectors
 
 Forward = Callable[[Features], Tensor]  # a transformer on torch
@@ -160,6 +160,7 @@ class OnEngine:
         self.torch_engine = TorchEngine(forward, hardware)
         self.engine: TorchEngine | OpenVinoEngine = self.torch_engine
         self.engine_note = ""  # why it has no faster engine, where it should
+        self.foresee: Callable[[float, float], None] | None = None  # as `forward_batches` takes it
 
     @property
     def transformer(self) -> Any:
@@ -171,7 +172,7 @@ class OnEngine:
 
     def use(self, engine: TorchEngine | OpenVinoEngine) -> None:
         """Compute with this engine from the next batch on."""
-        self.engine = engine
+        self.engine, self.foresee = engine, None
         self.release()
 
     def release(self) -> None:
@@ -189,7 +190,8 @@ class OnEngine:
     def batches(self, rows: Sequence[Any], lengths: Sequence[int], start: Start) -> Iterator[tuple[Rows, Vectors]]:
         """Compute rows that `pad` takes, of so many tokens each; yield (row numbers, outputs) batch by batch."""
         cut = token_budget_batches(lengths, self.engine.token_budget(sum(lengths)))
-        return forward_batches(cut, lambda numbers: self.pad([rows[i] for i in numbers]), start, lambda: self.engine.ahead)
+        ahead, foresee = lambda: self.engine.ahead, lambda: self.foresee
+        return forward_batches(cut, lambda numbers: self.pad([rows[i] for i in numbers]), start, ahead, foresee)
 
     def save(self, folder: Path) -> None:
         """Write the transformer and its tokenizer. Needs fp32 weights: rounded ones lose precision."""
@@ -202,18 +204,10 @@ class OnEngine:
     def on(self, engine: TorchEngine | OpenVinoEngine) -> Self:
         """This model with another engine, sharing all else."""
         other = copy(self)
-        other.engine = engine
+        other.engine, other.foresee = engine, None
         return other
 
     @property
     def runs_on(self) -> str:
         """Device, precision and engine, such as "CPU, bf16, OpenVINO"."""
         return f"{self.hardware}, {self.engine.name}"
-
-
-def length_limit(limit: int | None, tokenizer: Any, config: Any) -> int:
-    """Most tokens per sentence: the folder's limit, at most what the tokenizer and the model's positions allow."""
-    positions = getattr(config, "max_position_embeddings", None) or DEFAULT_MAX_LENGTH
-    if config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet"):
-        positions -= 2  # these count positions from padding_idx + 1
-    return int(min(limit or tokenizer.model_max_length, tokenizer.model_max_length, positions))

@@ -2,8 +2,10 @@
 
 import logging
 import math
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import length_hint
 from typing import Any
 
 import numpy as np
@@ -23,18 +25,24 @@ log = logging.getLogger(__name__)
 Features = dict[str, Tensor]
 Fetch = Callable[[], Tensor]  # waits for the outputs of a batch
 Start = Callable[[Features], Fetch]  # begins to compute a batch
+Foresee = Callable[[float, float], None]  # is told the seconds of a batch, and those that the batches after it will take
 
 
 def forward_batches(
-    batches: Iterable[Rows], pad: Callable[[Rows], Features], start: Start, ahead: Callable[[], int] = lambda: 0
+    batches: Iterable[Rows],
+    pad: Callable[[Rows], Features],
+    start: Start,
+    ahead: Callable[[], int] = lambda: 0,
+    foresee: Callable[[], Foresee | None] = lambda: None,
 ) -> Iterator[tuple[Rows, NDArray[np.float32]]]:
     """Yield (row numbers, outputs), each row once; close to stop. A batch that does not fit into CUDA memory is halved.
 
-    ahead: batches to start before fetching an earlier output, asked at each batch: the engine may change between two.
+    ahead: batches to start before fetching an earlier output; foresee: who is told how long it takes, if anybody; both are asked at
+    each batch: the engine may change between two.
     """
     started: deque[tuple[Rows, Fetch]] = deque()
     try:
-        for rows in batches:
+        for rows in _timed(batches, foresee):
             for part in _start_halving(rows, pad, start):
                 started.append(part)
                 if len(started) > ahead():
@@ -44,6 +52,17 @@ def forward_batches(
     finally:
         for _, fetch in started:  # stopped early: nothing computes on after the caller has gone
             fetch()
+
+
+def _timed(batches: Iterable[Rows], foresee: Callable[[], Foresee | None]) -> Iterator[Rows]:
+    """The batches, with what they take told to `foresee`, while there is one."""
+    count = length_hint(batches)
+    start = time.perf_counter()
+    for number, rows in enumerate(batches):
+        if number and (tell := foresee()):
+            seconds = (time.perf_counter() - start) / number
+            tell(seconds, seconds * (count - number))
+        yield rows
 
 
 def _start_halving(rows: Rows, pad: Callable[[Rows], Features], start: Start) -> Iterator[tuple[Rows, Fetch]]:

@@ -171,3 +171,11 @@ def quoted(name: str) -> str:
 def first_line(error: Exception) -> str:
     """The first line of an error's text, short enough for a message."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)[:200].rstrip(".")
+
+
+def length_limit(limit: int | None, tokenizer: Any, config: Any) -> int:
+    """Most tokens per sentence: the folder's limit, at most what the tokenizer and the model's positions allow."""
+    positions = getattr(config, "max_position_embeddings", None) or DEFAULT_MAX_LENGTH
+    if config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet"):
+        positions -= 2  # these count positions from padding_idx + 1
+    return int(min(limit or tokenizer.model_max_length, tokenizer.model_max_length, positions))

@@ -12,7 +12,7 @@ from sbert_app.grid.data_set import RETRIEVAL
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import Choice
 from sbert_app.jobs import validation
-from sbert_app.jobs.evaluate.grid import ShownGrid, choose, data_sets, fill_session, halt, unfinished, upload
+from sbert_app.jobs.evaluate.grid import ShownGrid, choose, fill_session, halt, names_of_sets, unfinished, upload
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -97,7 +97,7 @@ class _EvaluationTab:
                     info="Saved, fine-tuned, or a Hub name: each becomes a row." if custom else "Each becomes a row.",
                 )  # fmt: skip
             with gr.Column(min_width=300):
-                names = list(data_sets(self._bench, Session()))
+                names = names_of_sets(Session())
                 self.sets = gr.CheckboxGroup(
                     names, value=names[:SETS_AT_FIRST], label="Data sets", info=MADE_FOR_FINE_TUNE, elem_id="eval-sets"
                 )
@@ -120,7 +120,7 @@ class _EvaluationTab:
 
     def _on_arrival(self, session: Session) -> Updates:
         """Show what the session holds: the visitor's data sets, and the grid as far as it was filled, with the choices folded."""
-        current, sets = session.get(ShownGrid), gr.CheckboxGroup(list(data_sets(self._bench, session)))
+        current, sets = session.get(ShownGrid), gr.CheckboxGroup(names_of_sets(session))
         grid = self._shown(current) if current else {self.table: html.empty(grid_view.NOTHING)}
         return {self.sets: sets, self.choices: gr.Accordion(open=current is None), **grid}
 
@@ -141,7 +141,7 @@ class _EvaluationTab:
     def _on_file(self, session: Session, file: str | None, chosen: list[str]) -> Updates:
         with uploaded(file, NO_FILE) as path:
             data = upload(self._bench, session, path, path.name)
-        names = list(data_sets(self._bench, session))
+        names = names_of_sets(session)
         ranking = self._chosen(WAYS_TO_RANK) if data.task == RETRIEVAL else {}
         others = [] if ranking else chosen or []  # the ways to rank have no figures on pairs
         values = list(dict.fromkeys([*others, data.name]))
