@@ -139,7 +139,7 @@ def _merged(base: Path, adapter: Path, labels: int, hardware: Hardware, name: st
         model, tokenizer = load_transformer(base, replace(hardware, dtype=torch.float32), CLASSIFIER_CLASS, labels, name)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # from peft about transformers, nothing a user can act on
-            return PeftModel.from_pretrained(model, adapter, torch_device=hardware.device.type).merge_and_unload().eval(), tokenizer
+            return PeftModel.from_pretrained(model, adapter).merge_and_unload().eval(), tokenizer
 
 
 def _activation_name(config: Any, model: str) -> str:

@@ -2,89 +2,64 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.models.registry import Registry
 from sbert_app.runs.execution import Execution
 from sbert_app.runs.run import Run
-from sbert_app.step import Step
-from sbert_app.timing.experiment import RaceRequest, run_race
-from sbert_app.timing.race import RaceState
-from sbert_app.vectors import Rows, Vectors
-
-if TYPE_CHECKING:
-    from sbert_app.models.cross_encoder import Pair
+from sbert_app.timing.experiment import run_race
 
 START, SHARE = 3.0, 0.85  # seconds until a fresh worker computes; of the time asked for, after which it ends by itself
 EMBED, SCORE, TRAIN, RACE = "embed", "score", "train", "race"
-Batches = Iterator[tuple[Rows, Vectors]]
+# Each takes the models on the GPU and whether to end early, and then what it is about.
+TASKS: dict[str, Callable[..., Any]] = {
+    EMBED: lambda far, _, name, sentences, prompt: far.encoder(name).stream(sentences, prompt),
+    SCORE: lambda far, _, name, pairs: far.pair_scorer(name).stream(pairs),
+    TRAIN: lambda far, stopping, folder: Execution(Run(folder), far.trainable, far.hardware, stopping).work(),
+    RACE: lambda far, stopping, asked: run_race(far, asked, nullcontext, stopping),
+}
 
 
-@dataclass(frozen=True)
+@dataclass
 class Loan:
-    """How a loan ended. used, asked: seconds; whole: nothing is left to do; error: the visitor's mistake; refused: why there was
-    none, or no longer, else ""."""
+    """Seconds asked for, and used. whole: nothing is left to do; error: the visitor's mistake; refused: why there was no loan, or
+    none any more, else ""."""
 
+    asked: int
     used: float = 0.0
     whole: bool = False
     error: str = ""
-    asked: int = 0
     refused: str = ""
 
 
-@dataclass(frozen=True)
-class Timer:
-    """Of a loan, in its worker. flag: a file that is there once the work shall end early, as no lock or event crosses a fork."""
-
-    seconds: int
-    flag: Path
-    start: float = field(default_factory=time.monotonic)
-
-    @property
-    def used(self) -> float:
-        return time.monotonic() - self.start
-
-    def late(self) -> bool:
-        """Whether the time is nearly over."""
-        return self.used > SHARE * self.seconds - START
-
-
-def _embed(far: Registry, _: Timer, name: str, sentences: Sequence[str], prompt: str) -> Batches:
-    return far.encoder(name).stream(sentences, prompt)
-
-
-def _score(far: Registry, _: Timer, name: str, pairs: "Sequence[Pair]") -> Batches:
-    return far.pair_scorer(name).stream(pairs)
-
-
-def _train(far: Registry, timer: Timer, folder: Path) -> Iterator[object]:
-    return Execution(Run(folder), far.trainable, far.hardware, timer.flag.exists).work()
-
-
-def _race(far: Registry, timer: Timer, asked: RaceRequest) -> Iterator[Step[RaceState]]:
-    return run_race(far, asked, nullcontext, lambda: timer.flag.exists() or timer.late())
-
-
-TASKS: dict[str, Callable[..., Iterator[Any]]] = {EMBED: _embed, SCORE: _score, TRAIN: _train, RACE: _race}
-
-
-def work(far: Registry, seconds: int, task: str, flag: Path, *args: Any) -> Iterator[Any]:
-    """What a task gives, at last its Loan. far: the models, on the lent GPU."""
+def work(far: Registry, asked: int, task: str, flag: Path, *args: Any) -> Iterator[Any]:
+    """What a task gives, at last its Loan. flag: a file, there once it shall end early: no lock or event crosses a fork."""
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the tokenisers' threads stayed in the other process
-    timer = Timer(seconds, flag)
+    loan, start = Loan(asked), time.monotonic()
+
+    def stopping() -> bool:  # a race that runs out of time ends itself, for what it measured is a result
+        return flag.exists() or (task == RACE and late(start, asked))
+
     try:
-        values: Any = TASKS[task](far, timer, *args)
+        values = TASKS[task](far, stopping, *args)
         for value in values:
             yield value
-            if timer.late() and task != RACE:  # which ends itself, and has a result
+            if task != RACE and late(start, asked):
                 values.close()  # a training writes its checkpoint
-                yield Loan(timer.used)
-                return
-        yield Loan(timer.used, whole=True)
+                break
+        else:
+            loan.whole = True
     except UserError as error:
-        yield Loan(timer.used, error=str(error))
+        loan.error = str(error)
+    loan.used = time.monotonic() - start
+    yield loan
+
+
+def late(start: float, asked: int) -> bool:
+    """Whether the time is nearly over."""
+    return time.monotonic() - start > SHARE * asked - START

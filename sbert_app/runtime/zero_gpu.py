@@ -7,9 +7,10 @@ are counted for the visitor whose request this thread answers. CUDA is emulated 
 import logging
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -17,11 +18,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.errors import UserError
 from sbert_app.models.bundled import placed
-from sbert_app.models.engine.hardware import choose_hardware
+from sbert_app.models.engine.hardware import choose_hardware, deny_gpu
 from sbert_app.models.files.layout import first_line
 from sbert_app.models.loading import LOADING
 from sbert_app.models.registry import Registry
@@ -30,7 +30,7 @@ from sbert_app.runs.records import DevScore, Lent, Loss, Tried
 from sbert_app.runs.run import Run
 from sbert_app.runtime import loan
 from sbert_app.runtime.device import Device
-from sbert_app.runtime.loan import Batches, Loan
+from sbert_app.runtime.loan import Loan
 from sbert_app.settings import Settings
 from sbert_app.step import Step
 from sbert_app.timing.experiment import RaceRequest
@@ -50,22 +50,8 @@ WORTH = 2.0  # seconds of work on the CPU, from which on a GPU is asked for
 RACE_SECONDS, CONCLUSION = 30.0, 10.0  # of a race beside the cross-encoder's; of a run after its last update
 CPU, GPU = "CPU", "GPU"
 FIRST_RATES = {CPU: 30_000.0, GPU: 100_000.0}  # characters a second, until a model's own rate is measured
+Batches = Iterator[tuple[Rows, Vectors]]
 GOES_ON = "ZeroGPU lends no GPU: {} The CPU goes on; nothing is lost."
-
-
-@dataclass(frozen=True)
-class Items:
-    """What a model computes: sentences or pairs. sizes: their characters, (n,); near: computes some of them in this process."""
-
-    task: str
-    model: Any
-    items: Sequence[Any]
-    sizes: NDArray[np.int64]
-    near: Callable[[Sequence[Any]], Batches]
-    options: tuple[Any, ...] = ()
-
-    def take(self, rows: Rows) -> list[Any]:
-        return [self.items[row] for row in rows.tolist()]
 
 
 class ZeroGpu(Device):
@@ -77,6 +63,7 @@ class ZeroGpu(Device):
         lender = import_module("spaces")
         precision = choose_hardware("cpu", settings.precision).precision
         far = Registry(replace(settings, device="auto", precision=precision, engine="torch"), converts=False)
+        deny_gpu()  # a worker has torch's own answer again
         for model in placed(far.hardware):
             far.keep((model.kind, model.name), model)
         os.register_at_fork(before=LOADING.acquire, after_in_parent=LOADING.release, after_in_child=LOADING.release)
@@ -92,17 +79,16 @@ class ZeroGpu(Device):
     def stream(self, encoder: "Encoder", sentences: Sequence[str], prompt: str = "", short: bool = False) -> Batches:
         if short:
             return super().stream(encoder, sentences, prompt, short)
-        sizes = np.fromiter(map(len, sentences), np.int64, len(sentences))
-        return self._compute(Items(loan.EMBED, encoder, sentences, sizes, lambda part: encoder.stream(part, prompt), (prompt,)))
+        return self._compute(loan.EMBED, encoder, sentences, lambda part: encoder.stream(part, prompt), prompt)
 
     def pairs(self, cross: "PairScorer", pairs: "Sequence[Pair]") -> Batches:
-        sizes = np.fromiter((len(first) + len(second) for first, second in pairs), np.int64, len(pairs))
-        return self._compute(Items(loan.SCORE, cross, pairs, sizes, cross.stream))
+        return self._compute(loan.SCORE, cross, pairs, cross.stream)
 
     def race(self, registry: Registry, asked: RaceRequest, stopping: Callable[[], bool]) -> Iterator[Step[RaceState]]:
         """The race runs in one loan, or here from its beginning: lanes that change places cannot be compared."""
         fits = replace(asked, seconds=min(asked.seconds, MOST * loan.SHARE - loan.START - RACE_SECONDS))
-        lent = yield from self._lend(fits.seconds + RACE_SECONDS, loan.RACE, fits, stopping=stopping)
+        lent = _asked(fits.seconds + RACE_SECONDS)
+        yield from self._lend(lent, loan.RACE, fits, stopping=stopping)
         if not lent.whole:
             yield from super().race(registry, asked, stopping)
 
@@ -110,35 +96,40 @@ class ZeroGpu(Device):
         """Train a run in loans, each from the checkpoint of the one before, while they bring something. Whether it is done."""
         reached = -1, -1
         while (now := _reached(run)) > reached:
-            reached, lent = now, _drained(self._lend(_seconds_left(run), loan.TRAIN, run.folder, stopping=stopping))
+            reached, lent = now, _asked(_seconds_left(run))
+            deque(self._lend(lent, loan.TRAIN, run.folder, stopping=stopping), maxlen=0)  # run to the end
             run.add_event(Lent(lent.asked, lent.used, lent.refused))
             if lent.whole:
                 return True
         return False
 
-    def _compute(self, work: Items) -> Batches:
-        """Compute all items: in loans, while they are worth it and bring something, and what is left in this process."""
-        rest, name, lends = np.arange(len(work.items)), work.model.name, True
-        while lends and self._seconds(CPU, name, size := int(work.sizes[rest].sum())) >= WORTH and self._is_known(work.model):
-            done, seconds = np.zeros(len(rest), dtype=bool), self._seconds(GPU, name, size)
-            lent = yield from _numbered(self._lend(seconds, work.task, name, work.take(rest), *work.options), rest, done)
-            self._measured(GPU, name, int(work.sizes[rest[done]].sum()), lent.used)
-            lends, rest = bool(done.any()), rest[~done]
+    def _compute(self, task: str, model: Any, items: Sequence[Any], near: Callable[..., Batches], *options: Any) -> Batches:
+        """Compute sentences or pairs: in loans, while they are worth it and bring something; what is left here, by `near`."""
+        sizes = np.array([len(item) if isinstance(item, str) else sum(map(len, item)) for item in items], dtype=np.int64)
+        rest, name, brought = np.arange(len(items)), model.name, True
+        while brought and self._seconds(CPU, name, size := int(sizes[rest].sum())) >= WORTH and self._is_known(model):
+            done, lent = np.zeros(len(rest), dtype=bool), _asked(self._seconds(GPU, name, size))
+            for rows, vectors in self._lend(lent, task, name, [items[row] for row in rest.tolist()], *options):
+                done[rows] = True
+                yield rest[rows], vectors
+            self._measured(GPU, name, int(sizes[rest[done]].sum()), lent.used)
+            brought, rest = bool(done.any()), rest[~done]
         clock = Clock()
-        for rows, vectors in self.each(clock.each(work.near(work.take(rest)))):
+        for rows, vectors in self.each(clock.each(near([items[row] for row in rest.tolist()]))):
             yield rest[rows], vectors
-        self._measured(CPU, name, int(work.sizes[rest].sum()), clock.seconds)
+        self._measured(CPU, name, int(sizes[rest].sum()), clock.seconds)
 
-    def _lend(
-        self, seconds: float, task: str, *args: Any, stopping: Callable[[], bool] = lambda: False
-    ) -> Generator[Any, None, Loan]:
-        """What a task of about so many seconds gives in one loan. Returns how that ended; raises UserError if the task does."""
-        asked, start, ended = round(min(MOST, max(LEAST, (loan.START + seconds) / loan.SHARE))), time.monotonic(), Loan()
+    def _lend(self, lent: Loan, task: str, *args: Any, stopping: Callable[[], bool] = lambda: False) -> Generator[Any]:
+        """What a task gives in one loan, which is filled in. Raises UserError if the task does."""
+        start = time.monotonic()
         try:
-            with TemporaryDirectory() as folder, closing(self._borrow(asked, task, flag := Path(folder, "stop"), *args)) as values:
+            with (
+                TemporaryDirectory() as folder,
+                closing(self._borrow(lent.asked, task, flag := Path(folder, "stop"), *args)) as values,
+            ):
                 for value in values:
                     if isinstance(value, Loan):
-                        ended = value
+                        vars(lent).update(vars(value))
                         continue
                     yield value
                     if stopping():
@@ -147,14 +138,14 @@ class ZeroGpu(Device):
             Exception
         ) as error:  # no seconds left, no GPU free, a worker that was ended; if it is our fault, the CPU meets it too
             reason = first_line(Exception(getattr(error, "message", error))).rstrip(".")
-            ended = Loan(min(time.monotonic() - start, asked), refused=GOES_ON.format(f"{reason}."))
-            log.warning(ended.refused)
-            self.tell(ended.refused)
+            lent.refused = GOES_ON.format(f"{reason}.")
+            log.warning(lent.refused)
+            self.tell(lent.refused)
         finally:
-            log.info("ZeroGPU: %.1f s of %d s asked to %s", ended.used or time.monotonic() - start, asked, task)
-        if ended.error:
-            raise UserError(ended.error)
-        return replace(ended, asked=asked)
+            lent.used = lent.used or min(time.monotonic() - start, lent.asked)
+            log.info("ZeroGPU: %.1f s of %d s asked to %s", lent.used, lent.asked, task)
+        if lent.error:
+            raise UserError(lent.error)
 
     def _is_known(self, model: Any) -> bool:
         """Whether a worker finds this model by its name, and no other."""
@@ -172,23 +163,9 @@ class ZeroGpu(Device):
             self._rates[place, model] = max(self._rates.get((place, model), 0.0), characters / seconds)
 
 
-def _numbered(batches: Generator[Any, None, Loan], rest: Rows, done: NDArray[np.bool_]) -> Generator[Any, None, Loan]:
-    """Yield the batches of these rows with their numbers among all, and note which came."""
-    while True:
-        try:
-            rows, vectors = next(batches)
-        except StopIteration as end:
-            return end.value
-        done[rows] = True
-        yield rest[rows], vectors
-
-
-def _drained(values: Generator[Any, None, Loan]) -> Loan:
-    while True:
-        try:
-            next(values)
-        except StopIteration as end:
-            return end.value
+def _asked(seconds: float) -> Loan:
+    """A loan for work of about so many seconds."""
+    return Loan(round(min(MOST, max(LEAST, (loan.START + seconds) / loan.SHARE))))
 
 
 def _reached(run: Run) -> tuple[int, int]:
