@@ -3,8 +3,8 @@
 FROM python:3.12-slim
 RUN useradd --create-home --uid 1000 studio && install -d -o 1000 -g 1000 /data
 WORKDIR /app
-COPY requirements.txt requirements-dev.txt ./
-RUN pip install --no-cache-dir --disable-pip-version-check -r requirements.txt $(grep ^prometheus_client== requirements-dev.txt)
+COPY requirements.txt constraints.txt requirements-dev.txt ./
+RUN pip install --no-cache-dir --disable-pip-version-check -r requirements.txt -c constraints.txt $(grep ^prometheus_client== requirements-dev.txt)
 COPY app.py LICENSE ./
 COPY assets assets
 COPY sbert_app sbert_app

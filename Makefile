@@ -2,6 +2,7 @@
 # make coverage: which lines the unit tests run · make bench: the measured tables · make audit: weaknesses and licences of the packages
 PYTHON ?= python3
 BIN := .venv/bin
+PINNED := -c constraints.txt
 CHROMIUM := $(or $(shell command -v chromium || command -v chromium-browser || command -v google-chrome),none)
 
 .PHONY: run test coverage test-scale fuzz bench screenshots shipped audit fix chromium
@@ -53,17 +54,17 @@ fix: .venv/dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-.venv/run: requirements.txt
+.venv/run: requirements.txt constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINNED) -r requirements.txt
 	touch $@
 
 .venv/dev: requirements-dev.txt .venv/run
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINNED) -r requirements-dev.txt
 	touch $@
 
 .venv/scale: requirements-scale.txt .venv/dev
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-scale.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PINNED) -r requirements-scale.txt
 	touch $@
 
 # The browser tests need a Chromium. Root on Debian gets one; others are told, and those tests are skipped.

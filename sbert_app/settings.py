@@ -4,6 +4,7 @@ import os
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -95,6 +96,7 @@ class Settings:
     key: str = field(default="", repr=False)  # that clients of /v1 must send; "": none
     collections: tuple[str, ...] = ()  # addresses of collections that are offered; hosted: the only ones that can be opened
     store_token: str = field(default="", repr=False)  # for Milvus; "": none
+    zero_gpu: bool = False  # ZeroGPU lends a GPU for seconds; `device`, of this process, is the CPU
     temporary: bool = False  # the configured home is not writable: this one is deleted when the app ends
 
     def __post_init__(self) -> None:
@@ -126,9 +128,11 @@ def settings_from_environment(env: Mapping[str, str] = os.environ) -> Settings:
     address, hosts = env.get("GRADIO_SERVER_NAME") or "127.0.0.1", _names(env.get("SBERT_STUDIO_HOSTS", ""))
     if address in ANY_ADDRESS:
         hosts += socket.gethostname(), f"{socket.gethostname()}.local"
+    device = env.get("SBERT_STUDIO_DEVICE") or "auto"
+    lent = device != "cpu" and env.get("SPACES_ZERO_GPU", "").lower() in YES and find_spec("spaces") is not None
     return Settings(
         home=_home(env.get("SBERT_STUDIO_HOME", "")),
-        device=env.get("SBERT_STUDIO_DEVICE") or "auto",
+        device="cpu" if lent else device,
         precision=env.get("SBERT_STUDIO_PRECISION") or "auto",
         engine=env.get("SBERT_STUDIO_ENGINE") or "auto",
         hosted=hosted,
@@ -144,6 +148,7 @@ def settings_from_environment(env: Mapping[str, str] = os.environ) -> Settings:
         collections=_names(env.get("SBERT_STUDIO_COLLECTIONS", "")),
         store_token=env.get("SBERT_STUDIO_STORE_TOKEN", "").strip(),
         hosts=hosts + _proxy_name(env.get("GRADIO_ROOT_PATH", "")),
+        zero_gpu=lent,
     )
 
 

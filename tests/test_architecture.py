@@ -8,6 +8,7 @@ from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
+from packaging.specifiers import SpecifierSet
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
@@ -217,14 +218,24 @@ def test_readme_tells_the_truth_about_versions():
     assert (ROOT / ".ci" / "run").read_text().strip().endswith("make test")
 
 
+def test_the_range_of_torch_holds_what_make_and_what_a_space_installs():
+    def line(name: str) -> str:
+        return re.search(r"^torch(\S+)$", (ROOT / name).read_text(), re.M).group(1)
+
+    here, space = (line(name).removeprefix("==") for name in ("constraints.txt", "pre-requirements.txt"))
+    allowed = SpecifierSet(line("requirements.txt"))
+    assert here in allowed and space in allowed
+    assert f"<={here}" in str(allowed), "pip alone would take another version than make"
+
+
 def test_everything_imported_is_pinned():
-    pinned, for_scale = (
+    pinned, constrained, for_scale = (
         {re.split(r"==|\[", line)[0].lower().replace("-", "_") for line in (ROOT / name).read_text().splitlines() if "==" in line}
-        for name in ("requirements.txt", "requirements-scale.txt")
+        for name in ("requirements.txt", "constraints.txt", "requirements-scale.txt")
     )
     known = {"faiss": "faiss_cpu", "sklearn": "scikit_learn", "umap": "umap_learn", "grpc": "grpcio"}
     tree = {module.split(".")[0] for path in [ROOT / "app.py", *FILES] for module in imports(path)}
     third_party = tree - set(sys.stdlib_module_names) - {"sbert_app"}
     on_request = {"prometheus_client"}  # for /metrics, which is off until it is asked for
     assert "prometheus_client==" in (ROOT / "requirements-dev.txt").read_text()
-    assert {known.get(name, name) for name in third_party} <= pinned | for_scale | on_request
+    assert {known.get(name, name) for name in third_party} <= pinned | constrained | for_scale | on_request

@@ -23,7 +23,7 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.timing.measurements import SystemSpeed, measure_systems
-from sbert_app.timing.race import FINAL_STAGES, STOPPED, Race, RaceCorpus, RaceState
+from sbert_app.timing.race import FINAL_STAGES, STOPPED, RaceCorpus, RaceState
 from sbert_app.timing.report import in_lines
 from sbert_app.timing.result import MOST_SENTENCES, TimingResult
 from sbert_app.wording import digits
@@ -34,7 +34,6 @@ Value = TypeVar("Value")
 
 DEFAULT_SECONDS = 8
 TABLE_SENTENCES = 1_000
-READY_SECONDS = 4  # to wait for the faster engine of a model just loaded
 QUALITY_PAIRS = 500
 EXAMPLE_NAME = f"{CALIBRATION_EXAMPLE}, the example"
 
@@ -148,18 +147,16 @@ def race(
         sample = labelled.take(np.random.default_rng(0).permutation(len(labelled))[:QUALITY_PAIRS])
 
     def work() -> Iterator[Step[RaceState]]:
-        from sbert_app.timing.experiment import conditions_of, cross_encoder_like, experiment, on_one_engine
+        from sbert_app.timing.experiment import RaceRequest, cross_encoder_like
 
         yield Step("Loading the models")
-        encoder = bench.registry.encoder(model)
-        cross, trained = cross_encoder_like(bench.registry, encoder, cross_encoder)
-        bench.registry.acceleration.wait(READY_SECONDS, stop.is_set)
-        encoder, cross = on_one_engine(encoder, cross)
-        conditions = conditions_of(corpus.name, corpus.sentences, encoder, cross, trained, corpus.notes)
-        for step in experiment(Race(encoder, cross, corpus.sentences, bench.device.hold), conditions, seconds, stop.is_set):
+        for step in bench.device.race(bench.registry, RaceRequest(corpus, model, cross_encoder, seconds), stop.is_set):
             state = step.result
-            if step.stage in FINAL_STAGES and state and state.timing and sample and trained and not stop.is_set():
+            final = step.stage in FINAL_STAGES and state and state.timing and state.timing.conditions.head_trained
+            if final and state and state.timing and sample and not stop.is_set():
                 yield replace(step, stage="Measuring quality on your labelled pairs")
+                encoder = bench.registry.encoder(model)
+                cross, _ = cross_encoder_like(bench.registry, encoder, cross_encoder)
                 sbert, other = (system.score(sample) for system in (of_encoder(bench, encoder), of_cross_encoder(bench, cross)))
                 quality = judge(sample.kind, sbert, other, sample.gold)
                 step = replace(step, result=replace(state, timing=replace(state.timing, quality=quality)))

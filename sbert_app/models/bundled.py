@@ -20,8 +20,9 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.engine import UnreadWeights
 from sbert_app.models.engine.forward import LONGEST, short_attention
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.models.files.finding import checked_bundled_folder
+from sbert_app.models.files.finding import CROSS_ENCODER, DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, checked_bundled_folder
 from sbert_app.models.files.layout import read_json, read_layout
+from sbert_app.models.loading import cast
 
 TABLES = [f"embeddings.{kind}_embeddings.weight" for kind in ("word", "position", "token_type")]
 ATTENTION = [f"attention.{part}" for part in ("self.query", "self.key", "self.value", "output.dense", "output.LayerNorm")]
@@ -50,6 +51,18 @@ def bundled_cross_encoder(folder: Path, hardware: Hardware, name: str, weights: 
     if not (folder / "adapter_model.safetensors").exists():
         raise UserError("The bundled cross-encoder is missing from assets/cross_encoder: download the app again.")
     return CrossEncoder.from_adapter(checked_bundled_folder(), folder, hardware, name, weights)
+
+
+def placed(hardware: Hardware) -> tuple[Encoder, CrossEncoder]:
+    """Both bundled models with their weights on this hardware, where nothing is computed: it may only be emulated yet."""
+    cpu, folder = Hardware(torch.device("cpu"), torch.float32), checked_bundled_folder()
+    read = Encoder.from_folder(folder, cpu, DEFAULT_ENCODER)
+    cast(read.transformer, hardware.dtype)
+    encoder = Encoder(read.name, read.transformer.to(hardware.device), read.tokenizer, read.layout, hardware)
+    cross = bundled_cross_encoder(CROSS_ENCODER, cpu, DEFAULT_CROSS_ENCODER).cast(hardware)
+    cross.model.to(hardware.device)
+    encoder.folder, cross.folder = folder, CROSS_ENCODER
+    return encoder, cross
 
 
 class Bert:

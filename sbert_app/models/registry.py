@@ -131,12 +131,12 @@ class Registry:
                 model: Model | None = self._loaded.get(key)
                 if model is None:
                     model = self._load(of, key[1])
-                self._keep(key, model)
+                self.keep(key, model)
                 return model
         finally:
             del loading  # a traceback would keep it
 
-    def _keep(self, key: tuple[str, str], model: Encoder | CrossEncoder) -> None:
+    def keep(self, key: tuple[str, str], model: Encoder | CrossEncoder) -> None:
         with self._lock:
             self._loaded.pop(key, None)
             self._loaded[key] = model

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -125,9 +125,25 @@ class Execution:
         yield from self._measure_base(trainer)
         if self._stopping() and not trainer.step:
             return None  # objectives or the score before training may lack: resuming measures them
+        events = trainer.run()
+        try:
+            yield from self._record(trainer, events)
+        except GeneratorExit:  # paused: whoever resumes the run goes on right here
+            events.close()
+            self._run.save(CHECKPOINT, self._state(trainer))
+            raise
+        events.close()  # an evaluation that has begun gives the weights back
+        self._run.save(CHECKPOINT, self._state(trainer))
+        if (best := self._run.load(BEST)) is None:
+            return None
+        best_step = int(best.pop(BEST_STEP))
+        trainer.load_weights(best)
+        return best_step
+
+    def _record(self, trainer: Trainer, events: Generator[BatchLoss | Evaluation | Pause]) -> Work[None]:
+        """Train, recording losses, scores and best weights, with a checkpoint now and then, to the end or until `stopping`."""
         last_saved = self._clock.seconds
         losses: list[float] = []
-        events = trainer.run()
         for event in self._clock.each(events):
             recorded: Event | None = None
             if isinstance(event, BatchLoss):
@@ -147,14 +163,7 @@ class Execution:
                 last_saved = self._clock.seconds
             yield recorded
             if self._stopping():
-                events.close()  # an evaluation that has begun gives the weights back
-                break
-        self._run.save(CHECKPOINT, self._state(trainer))
-        if (best := self._run.load(BEST)) is None:
-            return None
-        best_step = int(best.pop(BEST_STEP))
-        trainer.load_weights(best)
-        return best_step
+                return
 
     def _measure_base(self, trainer: Trainer) -> Work[None]:
         """Add the dev score of the untrained weights as an event of step 0, unless the run has it or is past step 0."""

@@ -69,15 +69,17 @@ class Tried:
     step: int = -1  # before the first step: a run that starts over keeps it
 
 
-Event = Tried | Baseline | Loss | DevScore | Kept | CurveBegun
-EVENTS: dict[str, type[Event]] = {
-    "tried": Tried,
-    "baseline": Baseline,
-    "step": Loss,
-    "evaluation": DevScore,
-    "kept": Kept,
-    "curve": CurveBegun,
-}
+@dataclass(frozen=True)
+class Lent:
+    """A GPU was lent for a slice of the training. asked, used: seconds; refused: why it was not, or taken away, else ""."""
+
+    asked: int
+    used: float
+    refused: str = ""
+    step: int = -1  # before the first step: a run that starts over keeps it
+
+
+Event = Lent | Tried | Baseline | Loss | DevScore | Kept | CurveBegun
 Kind = TypeVar("Kind", bound=Event)
 
 

@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from sbert_app.errors import UserError
-from sbert_app.runs.records import EVENTS, Event, Kept, from_json
+from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Event, Kept, Lent, Loss, Tried, from_json
 from sbert_app.storage import SEAL, discard, reading, seal, unseal, write_whole, writing
 
 if TYPE_CHECKING:
     from sbert_app.training.trainer import State
 
+EVENTS: dict[str, type[Event]] = {
+    "lent": Lent,
+    "tried": Tried,
+    "baseline": Baseline,
+    "step": Loss,
+    "evaluation": DevScore,
+    "kept": Kept,
+    "curve": CurveBegun,
+}
 CHECKPOINT, BEST = "checkpoint", "best"  # the state to resume from; the weights with the best dev score so far
 
 

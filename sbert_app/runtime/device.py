@@ -1,5 +1,6 @@
 """Share the device: one batch or query at a time, short requests before the batches of long jobs. Embed on it, using the cache."""
 
+import logging
 import threading
 import time
 from collections import deque
@@ -17,11 +18,18 @@ if TYPE_CHECKING:
     from sbert_app.models.cross_encoder import Pair
     from sbert_app.models.encoder import Encoder
     from sbert_app.models.poly_encoder import PairScorer
+    from sbert_app.models.registry import Registry
+    from sbert_app.runs.run import Run
+    from sbert_app.step import Step
+    from sbert_app.timing.experiment import RaceRequest
+    from sbert_app.timing.race import RaceState
+
+log = logging.getLogger(__name__)
 
 SHORT_IN_A_ROW = 8  # short requests served before a waiting batch gets its turn, so that no job starves
 CACHE_EVERY = 20_000  # sentences between writes to the cache: work lost if the process dies
 
-Step = TypeVar("Step")
+Item = TypeVar("Item")
 
 
 class Device:
@@ -34,6 +42,7 @@ class Device:
         self._batches: deque[threading.Event] = deque()
         self._in_a_row = 0
         self._seconds = self._since = 0.0  # held in all; when it was last taken
+        self.tell: Callable[[str], object] = log.debug  # shows a sentence to the visitor whose job this thread does
 
     @property
     def seconds(self) -> float:
@@ -55,7 +64,7 @@ class Device:
         """Take the device for good, or give up after `seconds`: a thread computing while Python shuts down aborts the process."""
         self._acquire(short=True, seconds=seconds)
 
-    def each(self, steps: Iterator[Step], short: bool = False) -> Iterator[Step]:
+    def each(self, steps: Iterator[Item], short: bool = False) -> Iterator[Item]:
         """Yield the steps of a long job, holding the device only while a step is computed. short: each is a short request."""
         while True:
             with self.hold(short):
@@ -82,10 +91,24 @@ class Device:
         """
         check_one_score(cross)
         scores = np.empty(len(pairs), dtype=np.float32)
-        for rows, values in self.each(cross.stream(pairs)):
+        for rows, values in self.pairs(cross, pairs):
             scores[rows] = values[:, 0]
             tick()
         return scores
+
+    def pairs(self, cross: "PairScorer", pairs: "Sequence[Pair]") -> Iterator[tuple[Rows, Vectors]]:
+        """Score pairs; yield (row numbers, scores (b, k)) batch by batch."""
+        return self.each(cross.stream(pairs))
+
+    def race(self, registry: "Registry", asked: "RaceRequest", stopping: Callable[[], bool]) -> "Iterator[Step[RaceState]]":
+        """Race two models of the registry, with a step after each batch."""
+        from sbert_app.timing.experiment import run_race  # imports torch
+
+        return run_race(registry, asked, self.hold, stopping)
+
+    def train(self, run: "Run", stopping: Callable[[], bool]) -> bool:
+        """Train a run elsewhere, as far as that goes. Whether it is done; the rest is for this process."""
+        return False
 
     def _acquire(self, short: bool, seconds: float | None = None) -> None:
         queue = self._short if short else self._batches

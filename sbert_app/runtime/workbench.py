@@ -50,11 +50,11 @@ class Workbench:
         tell: of a command, which converts models for a faster engine where that pays, not in the background.
         """
         limits, active = settings.limits, ActiveJobs(settings.limits)
-        self.settings, self.device = settings, Device()
+        self.settings, self.device = settings, _device(settings, lambda: self.registry)
         self.embedder = Embedder(self.device, EmbeddingCache(None if settings.hosted else settings.cache / "embeddings"))
         self.examples = ExampleCorpora(self.embedder, limits)
         self.library, self.runs = Library(settings.corpora), Runs(settings.runs)
-        self.worker = Worker(partial(train, lambda: self.registry, self.device.hold))
+        self.worker = Worker(partial(train, lambda: self.registry, self.device))
         self.sessions = Sessions(limits)
         self.lines = Lines(active, *(Line(places, active, limits.job_seconds) for places in (EMBEDDING_JOBS, 1, 1)))
         self._tell, self._making = tell, threading.Lock()
@@ -89,6 +89,14 @@ class Workbench:
         with self._making:
             if self._registry is not None:
                 self._registry.acceleration.close()
+
+
+def _device(settings: Settings, registry: "Callable[[], Registry]") -> Device:
+    if not settings.zero_gpu:
+        return Device()
+    from sbert_app.runtime.zero_gpu import ZeroGpu  # imports torch, and `spaces`, which no other machine has
+
+    return ZeroGpu(settings, registry)
 
 
 def warm_up(bench: Workbench, pause: Callable[[], None] = lambda: None) -> None:

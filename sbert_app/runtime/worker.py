@@ -4,7 +4,8 @@ import logging
 import queue
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from filelock import FileLock
 from sbert_app.errors import FaultError, UserError
 from sbert_app.runs.records import FAILED, RUNNING, STOPPED, WAITING, RunInfo
 from sbert_app.runs.run import Run
+from sbert_app.runtime.device import Device
 from sbert_app.runtime.line import give_back
 from sbert_app.storage import FULL, write_failure, writing
 from sbert_app.watching import Private, admitted, watched
@@ -28,11 +30,15 @@ DISK_FULL = "The disk is full. Free some space, then resume."
 
 @dataclass(frozen=True)
 class WaitingRun:
-    """A run that waits or is trained. Its lock is held from the start, so that other processes trust its state."""
+    """A run that waits or is trained. Its lock is held from the start, so that other processes trust its state.
+
+    context: of the request that started it, whose visitor a lent GPU is counted for.
+    """
 
     run: Run
     lock: FileLock
     stop: threading.Event = field(default_factory=threading.Event)
+    context: Context = field(default_factory=copy_context)
 
 
 class Worker:
@@ -96,7 +102,7 @@ class Worker:
         while True:
             job = self._waiting.get()
             try:
-                self._run_job(job)
+                job.context.run(self._run_job, job)
             except BaseException:  # the next runs must get their turn
                 self._unwritten[job.run.id] = FAILED, f"{admitted('a run ended without a state')} {RESUME}"
             with suppress(OSError):
@@ -133,16 +139,16 @@ class Worker:
             self._unwritten[run.id] = state, message
 
 
-def train(
-    registry: "Callable[[], Registry]", device: Callable[[], AbstractContextManager[object]], run: Run, stopping: Callable[[], bool]
-) -> None:
+def train(registry: "Callable[[], Registry]", device: Device, run: Run, stopping: Callable[[], bool]) -> None:
     """Train a run in this thread to its end, holding the device for one step at a time. The caller holds the run's lock."""
     from sbert_app.runs.execution import Execution
 
+    if device.train(run, stopping):
+        return
     models = registry()
     work = Execution(run, models.trainable, models.hardware, stopping).work()
     while True:
-        with device():
+        with device.hold():
             try:
                 next(work)
             except StopIteration:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 
 import torch
@@ -17,10 +17,12 @@ from sbert_app.models.registry import Registry
 from sbert_app.step import Step
 from sbert_app.timing import measurements
 from sbert_app.timing.measurements import SmallRun, median_seconds, query_timings, small_run
-from sbert_app.timing.race import DONE, STOPPED, Race, RaceState, product_throughput
+from sbert_app.timing.race import DONE, STOPPED, Race, RaceCorpus, RaceState, product_throughput
 from sbert_app.timing.result import Conditions, FoundPair, TimingResult
+from sbert_app.timing.throughput import Device
 from sbert_app.vectors import unit_rows
 
+READY_SECONDS = 4  # to wait for the faster engine of a model just loaded
 CHECK_SECONDS = 4.0  # of cross-encoder computing, for all pairs of a few sentences
 QUERIES = 24
 BACKBONE = ("model_type", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size")
@@ -67,6 +69,26 @@ def on_each_device(registry: Registry, name: str) -> Iterator[Encoder]:
     yield encoder
     if encoder.hardware.device.type != "cpu" and encoder.folder is not None:
         yield Encoder.from_folder(encoder.folder, choose_hardware("cpu"), encoder.name)
+
+
+@dataclass(frozen=True)
+class RaceRequest:
+    """What is to be raced. cross_encoder: which, "": one with the encoder's backbone; seconds: of cross-encoder computing."""
+
+    corpus: RaceCorpus
+    model: str
+    cross_encoder: str
+    seconds: float
+
+
+def run_race(registry: Registry, asked: RaceRequest, device: Device, stopping: Callable[[], bool]) -> Iterator[Step[RaceState]]:
+    """Load both models and run all measurements. Raises UserError for a cross-encoder with several labels."""
+    corpus, encoder = asked.corpus, registry.encoder(asked.model)
+    cross, trained = cross_encoder_like(registry, encoder, asked.cross_encoder)
+    registry.acceleration.wait(READY_SECONDS, stopping)
+    encoder, cross = on_one_engine(encoder, cross)
+    conditions = conditions_of(corpus.name, corpus.sentences, encoder, cross, trained, corpus.notes)
+    yield from experiment(Race(encoder, cross, corpus.sentences, device), conditions, asked.seconds, stopping)
 
 
 def conditions_of(

@@ -66,6 +66,7 @@ SHADES = {  # on a light and on a dark page
 def build_app(bench: Workbench) -> gr.Blocks:
     """Build the page on a workbench, without launching it."""
     app: gr.Blocks
+    bench.device.tell = gr.Warning
     with gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=(CLEAN_SECONDS, CLEAN_SECONDS)) as app:
         session = gr.State(SessionKey(bench.sessions))
         # Hosted: the owner of training runs, a secret stored in the browser, so that a reload finds the run again.

@@ -8,9 +8,9 @@ import pytest
 
 from sbert_app.jobs.fine_tune import running
 from sbert_app.runs.execution import Execution
-from sbert_app.runs.records import FINISHED, RUNNING, Baseline
+from sbert_app.runs.records import FINISHED, RUNNING, Baseline, Loss
 from sbert_app.runtime.workbench import Workbench
-from tests.attacks.small_home import build, settings
+from tests.attacks.small_home import build, plan, settings, training_data
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +82,18 @@ def test_a_full_disk_in_the_shell_is_a_sentence(bench, whole, monkeypatch):
     monkeypatch.setattr(logging.root.manager, "disable", logging.CRITICAL)
     with run.lock(), pytest.raises(Exception, match="The run cannot be written: No space left on device. Free some space"):
         list(running.train_here(bench, run))
+
+
+def test_a_paused_run_goes_on_right_there(bench, whole):
+    """As where a lent GPU is taken away: the checkpoint is of that moment, not of seconds before."""
+    data = training_data(bench)
+    run = running.create(bench, data, plan(data))
+    work = Execution(run, bench.registry.trainable, bench.registry.hardware).work()
+    while not (losses := [event for event in run.events() if isinstance(event, Loss)]) or losses[-1].step < 2:
+        next(work)
+    work.close()
+    assert run.load("checkpoint")["run/progress"][0] == 2
+    again = Execution(run, bench.registry.trainable, bench.registry.hardware).work()
+    steps = [event.step for event in again if isinstance(event, Loss)]
+    assert steps[0] == 3 and run.info().state == FINISHED
+    assert same_verdict(run, running.find(bench, whole[1].finished))

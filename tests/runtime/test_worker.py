@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextvars import ContextVar
 
 import numpy as np
 import pytest
@@ -49,6 +50,17 @@ def test_a_waiting_run_is_believed_and_kept_by_others(tmp_path, make):
     wait(worker)
     assert {info.state for info in others.list()} == {FINISHED}
     assert not Run(second.folder).locked()
+
+
+def test_a_run_is_trained_in_the_context_of_the_request_that_began_it(tmp_path, make):
+    """ZeroGPU reads there whose seconds are used."""
+    visitor, seen = ContextVar("visitor", default=""), []
+    worker = Worker(lambda run, _: seen.append(visitor.get()) or run.set_state(FINISHED))
+    for name in ("first", "second"):
+        visitor.set(name)
+        worker.start(make(tmp_path))
+    wait(worker)
+    assert seen == ["first", "second"]
 
 
 def test_the_worker_outlives_a_run_that_cannot_even_fail(tmp_path, make, monkeypatch):

@@ -58,10 +58,16 @@ def choose_hardware(device: str = "auto", precision: str = "auto") -> Hardware:
     return Hardware(chosen, torch.bfloat16 if bf16 else torch.float32)
 
 
+def deny_gpu() -> None:
+    """Let torch say that this process has no GPU, where one is only emulated: AdamW would call it, even on a CPU."""
+    setattr(torch.cuda, "is_available", lambda: False)  # noqa: B010 - mypy allows no assignment
+
+
 def _has_native_bf16(device: torch.device) -> bool:
     if device.type == "cuda":
         return torch.cuda.get_device_capability(device) >= (8, 0)
-    capabilities = torch.cpu.get_capabilities()
+    # Before 2.11 torch does not tell: fp32, which is always right.
+    capabilities: dict[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()
     return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 
 

@@ -11,12 +11,12 @@ from sbert_app.labelled.columns import KINDS
 from sbert_app.labelled.example_set import Examples, shared_warning
 from sbert_app.runs import records
 from sbert_app.runs.plan import Plan, TrainingEstimate
-from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Kept, Loss, RunInfo, RunState, Tried
+from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Kept, Lent, Loss, RunInfo, RunState, Tried
 from sbert_app.runs.result import dev_warning
 from sbert_app.tables import skipped_summary
 from sbert_app.training.options import OBJECTIVES
 from sbert_app.ui.kit import html
-from sbert_app.wording import duration, plural, times_100
+from sbert_app.wording import amount, duration, plural, times_100
 
 STATES = {
     records.WAITING: "Waiting for its turn",
@@ -160,11 +160,13 @@ def live(run: RunState) -> Markup:
     if info.live and last.step < last.steps and not run.of(Kept) and not run.stopping:
         left = (last.steps - last.step) * last.seconds / max(1, last.step)
         facts.append(f"{duration(left)} of training left")
+    if lent := run.of(Lent):
+        facts.append(f"GPU {sum(event.used for event in lent):.0f} of {amount(sum(event.asked for event in lent), 'second')} asked")
     text = " · ".join(facts)
     if not info.live and info.message:
         text += f". {info.message}"
     warning = dev_warning(before[0].score) if before and info.live else ""
-    return html.progress(last.step, last.steps, text, "Training") + html.notes([warning])
+    return html.progress(last.step, last.steps, text, "Training") + html.notes([warning, *(event.refused for event in lent)])
 
 
 def model_message(text: str) -> Markup:
