@@ -8,10 +8,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from sbert_app.errors import UserError
+from sbert_app.quotas import Quotas, read_quotas
 
 DEVICES = ("auto", "cpu", "cuda")
 PRECISIONS = ("auto", "fp32", "bf16")
 ENGINES = ("auto", "torch")
+OFF, HUGGING_FACE, BASIC = LOGINS = ("off", "huggingface", "basic")
 ANY_ADDRESS = ("0.0.0.0", "::", "[::]")  # noqa: S104 - compared, not bound
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
 MEGABYTE = 1024 * 1024
@@ -91,12 +93,17 @@ class Settings:
     key: str = field(default="", repr=False)  # that clients of /v1 must send; "": none
     collections: tuple[str, ...] = ()  # addresses of collections that are offered; hosted: the only ones that can be opened
     store_token: str = field(default="", repr=False)  # for Milvus; "": none
+    login: str = OFF
+    users: Path | None = None  # the file of those who may log in, where login is BASIC
+    quotas: Quotas = field(default_factory=dict)  # of a hosted app
+    reset_minutes: float = 0.0  # without a key or a touch, after which a hosted page begins anew; 0: never
     temporary: bool = False  # the configured home is not writable: this one is deleted when the app ends
 
     def __post_init__(self) -> None:
         _one_of("SBERT_STUDIO_DEVICE", self.device, DEVICES)
         _one_of("SBERT_STUDIO_PRECISION", self.precision, PRECISIONS)
         _one_of("SBERT_STUDIO_ENGINE", self.engine, ENGINES)
+        _one_of("SBERT_STUDIO_LOGIN", self.login, LOGINS)
 
     @property
     def models(self) -> Path:
@@ -135,6 +142,10 @@ def settings_from_environment(env: Mapping[str, str] = os.environ) -> Settings:
         key=_key(env.get("SBERT_STUDIO_KEY", "")),
         collections=_names(env.get("SBERT_STUDIO_COLLECTIONS", "")),
         store_token=env.get("SBERT_STUDIO_STORE_TOKEN", "").strip(),
+        login=env.get("SBERT_STUDIO_LOGIN") or OFF,
+        users=Path(env["SBERT_STUDIO_USERS"]).expanduser() if env.get("SBERT_STUDIO_USERS") else None,
+        quotas=read_quotas(env.get("SBERT_STUDIO_QUOTAS", "")) if hosted else {},
+        reset_minutes=_minutes(env.get("SBERT_STUDIO_RESET", "")),
         hosts=hosts + _proxy_name(env.get("GRADIO_ROOT_PATH", "")),
     )
 
@@ -163,6 +174,12 @@ def _port(text: str) -> int | None:
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65536:
         raise UserError(f"GRADIO_SERVER_PORT is {text!r}. It must be a number from 1 to 65535.")
     return int(text)
+
+
+def _minutes(text: str) -> float:
+    if text and not (text.isascii() and text.replace(".", "", 1).isdigit()):
+        raise UserError(f"SBERT_STUDIO_RESET is {text!r}. It must be a number of minutes, such as 10.")
+    return float(text or 0)
 
 
 def _key(text: str) -> str:

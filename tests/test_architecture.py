@@ -24,7 +24,7 @@ ORDER = [
     {f"ui.{tab}" for tab in TABS},
     {"ui.header"},
     {"ui.corpus"},
-    {"ui.kit", "ui.guard", "ui.gradio_changes"},
+    {"ui.kit", "ui.guard", "ui.login", "ui.gradio_changes"},
     {"jobs", "serve"},
     {"corpus_map", "grid"},
     {"runtime"},
@@ -35,7 +35,7 @@ ORDER = [
     {"collections"},
     {"corpus", "models"},
     {"tables", "evaluation", "mapping", "explain"},
-    {"homes", "settings", "step", "storage", "vectors", "wording"},
+    {"homes", "settings", "quotas", "users", "step", "storage", "vectors", "wording"},
     {"errors"},
 ]
 PACKAGES = {"__init__", "ui"}  # their __init__ says what they are and imports nothing

@@ -18,6 +18,7 @@ from sbert_app.runtime.device import Device, Embedder
 from sbert_app.runtime.examples import ExampleCorpora
 from sbert_app.runtime.line import ActiveJobs, Line
 from sbert_app.runtime.sessions import Sessions
+from sbert_app.runtime.usage import Usage
 from sbert_app.runtime.worker import Worker, train
 from sbert_app.settings import Settings
 
@@ -49,11 +50,12 @@ class Workbench:
         converts: whether models are converted for a faster engine in the background.
         """
         limits, active = settings.limits, ActiveJobs(settings.limits)
-        self.settings, self.device = settings, Device()
+        self.usage = Usage(settings.quotas)
+        self.settings, self.device = settings, Device(self.usage)
         self.embedder = Embedder(self.device, EmbeddingCache(None if settings.hosted else settings.cache / "embeddings"))
         self.examples = ExampleCorpora(self.embedder, limits)
         self.library, self.runs = Library(settings.corpora), Runs(settings.runs)
-        self.worker = Worker(partial(train, lambda: self.registry, self.device.hold))
+        self.worker = Worker(partial(train, lambda: self.registry, self.device.hold), self.usage)
         self.sessions = Sessions(limits)
         self.lines = Lines(active, *(Line(places, active, limits.job_seconds) for places in (EMBEDDING_JOBS, 1, 1)))
         self._converts, self._making = converts, threading.Lock()

@@ -5,6 +5,7 @@ import queue
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from sbert_app.errors import OUR_FAULT, UserError
 from sbert_app.runs.records import FAILED, RUNNING, STOPPED, WAITING, RunInfo
 from sbert_app.runs.run import Run
 from sbert_app.runtime.line import give_back
+from sbert_app.runtime.usage import MEASURED, TRAINING, Usage
 from sbert_app.storage import FULL, write_failure, writing
 
 if TYPE_CHECKING:
@@ -27,18 +29,22 @@ DISK_FULL = "The disk is full. Free some space, then resume."
 
 @dataclass(frozen=True)
 class WaitingRun:
-    """A run that waits or is trained. Its lock is held from the start, so that other processes trust its state."""
+    """A run that waits or is trained. Its lock is held from the start, so that other processes trust its state.
+
+    context: of the request that started it, whose visitor the training is counted for.
+    """
 
     run: Run
     lock: FileLock
     stop: threading.Event = field(default_factory=threading.Event)
+    context: Context = field(default_factory=copy_context)
 
 
 class Worker:
     """Trains runs in turn. `start` and `stop` return at once; progress is written to the run's folder."""
 
-    def __init__(self, train: Callable[[Run, Callable[[], bool]], None]) -> None:
-        self._train = train
+    def __init__(self, train: Callable[[Run, Callable[[], bool]], None], usage: Usage | None = None) -> None:
+        self._train, self._usage = train, usage or Usage()
         self._waiting: queue.Queue[WaitingRun] = queue.Queue()
         self._jobs: dict[str, WaitingRun] = {}
         self._unwritten: dict[str, tuple[str, str]] = {}  # state and message of runs whose folder was not writable
@@ -95,7 +101,7 @@ class Worker:
         while True:
             job = self._waiting.get()
             try:
-                self._run_job(job)
+                job.context.run(self._run_job, job)
             except BaseException:  # the next runs must get their turn
                 log.exception("run %s ended without a state", job.run.id)
                 self._unwritten[job.run.id] = FAILED, INTERNAL_ERROR
@@ -111,8 +117,11 @@ class Worker:
             self._set_state(job.run, STOPPED, "Stopped before it began.")
             return
         try:
+            MEASURED.set(TRAINING)
             job.run.set_state(RUNNING)
-            self._train(job.run, job.stop.is_set)
+            self._train(job.run, lambda: job.stop.is_set() or bool(self._usage.spent(TRAINING)))
+            if (reason := self._usage.spent(TRAINING)) and (info := job.run.info()).state == STOPPED:
+                self._set_state(job.run, STOPPED, f"{info.message} {reason}")
         except UserError as error:
             self._set_state(job.run, FAILED, str(error))
         except Exception as error:

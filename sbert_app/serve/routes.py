@@ -15,10 +15,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from sbert_app.errors import OUR_FAULT, UserError
-from sbert_app.runtime.line import network_address
+from sbert_app.runtime.usage import SpentError
+from sbert_app.runtime.visitors import Visitor, asking
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.serve.embeddings import EmbeddingRequest, EmbeddingService, RefusedError
-from sbert_app.settings import MEGABYTE, Limits
+from sbert_app.settings import BASIC, MEGABYTE, Limits
 
 MOST_BYTES = 8 * MEGABYTE
 BODY_SECONDS = 30  # to send a body in
@@ -69,7 +70,7 @@ class Api:
 
     def __init__(self, bench: Workbench) -> None:
         settings = bench.settings
-        self._bench, self._hosted, self._key = bench, settings.hosted, settings.key.encode()
+        self._bench, self._key, self._login = bench, settings.key.encode(), settings.login
         self._service = EmbeddingService(bench)
         self._places = RequestPlaces(settings.limits)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="v1")
@@ -80,12 +81,13 @@ class Api:
         async def answer(request: Request) -> Response:
             try:
                 self._check_key(request)
-                with self._places.take(self._address(request)):
+                visitor: Visitor = request.scope["visitor"]
+                with self._places.take(visitor.address), asking(Visitor() if self._key else visitor):
                     return await handler(request)
             except RefusedError as error:
                 return refusal(str(error), error.status, error.param, error.code)
             except UserError as error:
-                return refusal(str(error), 400)
+                return refusal(str(error), 429 if isinstance(error, SpentError) else 400)
             except ClientDisconnect:
                 return Response(status_code=400)  # nobody reads it
             except Exception:
@@ -120,15 +122,12 @@ class Api:
         return await self._in_thread(lambda: self._service.check(parsed(body)))
 
     def _check_key(self, request: Request) -> None:
+        if self._login == BASIC and not self._key:
+            raise RefusedError("This app has a login, and no key for programs yet: set SBERT_STUDIO_KEY.", None, 403)
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         if self._key and not (scheme.lower() == "bearer" and hmac.compare_digest(key.strip().encode("latin-1"), self._key)):
             text = "The API key is missing or wrong. Send it as Authorization: Bearer KEY."
             raise RefusedError(text, None, 401, "invalid_api_key")
-
-    def _address(self, request: Request) -> str:
-        """The visitor's network address if the app is hosted, else ""."""
-        client = request.client.host if request.client else ""
-        return network_address(request.headers.get("x-forwarded-for", ""), client) if self._hosted else ""
 
 
 async def read_body(request: Request) -> bytes:

@@ -9,6 +9,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import gradio as gr
@@ -16,9 +17,9 @@ from gradio.context import LocalContext
 from markupsafe import Markup
 
 from sbert_app.errors import OUR_FAULT, UserError
-from sbert_app.runtime.line import Visitor, network_address
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.sessions import ENDED, SessionKey
+from sbert_app.runtime.visitors import Visitor, asking, each_asking
 from sbert_app.step import Step
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,7 @@ Result = TypeVar("Result")
 
 
 def handler(function: Callable[..., Any], early: bool = False) -> Callable[..., Any]:
-    """Wrap an event handler, a function or a generator: look up the page's session, and show errors.
+    """Wrap an event handler, a function or a generator: look up the page's session, work for its visitor, and show errors.
 
     early: may run before the page has arrived; then it gets an empty session.
     """
@@ -56,13 +57,13 @@ def handler(function: Callable[..., Any], early: bool = False) -> Callable[..., 
         @functools.wraps(function)
         def generator(*args: Any, **kwargs: Any) -> Iterator[Any]:
             with _errors_shown():
-                yield from function(*map(looked_up, args), **kwargs)
+                yield from each_asking(visitor_of(LocalContext.request.get(None)), function(*map(looked_up, args), **kwargs))
 
         return generator
 
     @functools.wraps(function)
     def plain(*args: Any, **kwargs: Any) -> Any:
-        with _errors_shown():
+        with _errors_shown(), asking(visitor_of(LocalContext.request.get(None))):
             return function(*map(looked_up, args), **kwargs)
 
     return plain
@@ -92,14 +93,10 @@ def sent(event: gr.EventData) -> dict[str, Any]:
     return event._data if isinstance(event._data, dict) else {}
 
 
-def visitor_of(request: gr.Request | None, hosted: bool) -> Visitor:
-    """Who sends a request, for limits per visitor: the connection and, in hosted mode, the address."""
-    if request is None:
-        return Visitor()
-    if not hosted:
-        return Visitor(request.session_hash or "")
-    client = request.client.host if request.client else ""
-    return Visitor(request.session_hash or "", network_address(request.headers.get("x-forwarded-for", ""), client))
+def visitor_of(request: gr.Request | None) -> Visitor:
+    """Who sends a request: its connection and, as `ui/login` has noted, address and name."""
+    found = request.request.scope.get("visitor") if request and request.request else None
+    return replace(found or Visitor(), connection=(request and request.session_hash) or "")
 
 
 def caller_left() -> Callable[[], bool]:
