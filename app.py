@@ -28,9 +28,9 @@ log = logging.getLogger(__name__)
 
 def main() -> int:
     """Serve the app until it is told to end. A mistake in the settings is one line on stderr and exit status 2."""
+    from sbert_app.environment import settings_from_environment
     from sbert_app.errors import UserError
     from sbert_app.homes import prepare
-    from sbert_app.settings import settings_from_environment
     from sbert_app.watching import log_as
 
     for number in (signal.SIGINT, signal.SIGTERM):

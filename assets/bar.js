@@ -43,6 +43,10 @@
     if (tab === 'Search' && event.detail && matchMedia('(pointer: fine)').matches) write();  // by mouse: keys go on with keys
     ACTS[event.target.closest?.('[data-act]')?.dataset.act]?.();
   });
+  // A hosted app says in the menu what is left of the visitor's quota.
+  document.addEventListener('toggle', async event => {
+    if (event.target.id === 'more' && event.target.open) document.getElementById('quota').textContent = await (await fetch('quota')).text();
+  }, true);
   document.addEventListener('keydown', event => {
     if (event.key === 'Escape' && event.target === query()) query().blur();
     if (event.key === 'Escape') for (const button of unfolded()) { button.click(); button.focus(); }

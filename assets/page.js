@@ -1,6 +1,6 @@
 // The script of the page: the corpus menu, files dropped anywhere, the address, and arrow keys on tabs.
 (() => {
-  const SESSION = 'sbert-studio-session', LEFT_BY = 'sbert-studio-left-by';
+  const SESSION = 'sbert-studio-session', LEFT_BY = 'sbert-studio-left-by', OWNER = 'sbert-studio-owner';
   const menu = () => document.querySelector('#corpus-menu button');
   const input = selector => document.querySelector(`${selector} input[type=file]`);
   const tabs = within => [...document.querySelectorAll(`${within} > .tab-wrapper [role=tab]`)];
@@ -57,6 +57,31 @@
   }
   addEventListener('pagehide', () => sessionStorage.setItem(LEFT_BY, connection));
   addEventListener('pageshow', event => { if (event.persisted) sessionStorage.removeItem(LEFT_BY); });
+
+  // A hosted demo that was used, and then left, begins anew; what is still computing is no one's absence.
+  const idle = Number(document.querySelector('meta[name=studio-reset]')?.content) * 60, WARNING = 20;  // seconds
+  let last = Infinity, notice = null;  // untouched since it was loaded: it is at its start
+  function touched() {
+    last = Date.now();
+    notice?.remove();
+    notice = null;
+  }
+  function look() {
+    if ([...document.querySelectorAll('[role=progressbar]')].some(bar => bar.offsetParent)) last = Math.max(last, Date.now());
+    const left = Math.ceil(idle - (Date.now() - last) / 1000);
+    if (left <= 0) {
+      forget();
+      localStorage.removeItem(OWNER);
+      location.replace(location.pathname);
+    } else if (left <= WARNING) {
+      notice ??= document.body.appendChild(Object.assign(document.createElement('p'), { id: 'reset', role: 'alert' }));
+      notice.textContent = `Is nobody here? In ${left} s this page begins anew, without your data. Press a key to stay.`;
+    }
+  }
+  if (idle) {
+    for (const name of ['keydown', 'pointerdown', 'pointermove', 'touchstart', 'wheel']) addEventListener(name, touched, { capture: true, passive: true });
+    setInterval(look, 500);
+  }
 
   function arrive() {
     arrived = true;

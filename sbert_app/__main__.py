@@ -4,9 +4,9 @@ import atexit
 import gc
 import sys
 
+from sbert_app.environment import settings_from_environment
 from sbert_app.errors import UserError
 from sbert_app.homes import prepare
-from sbert_app.settings import settings_from_environment
 
 try:
     gc.set_threshold(20_000)  # imports make no garbage: looking for it took a tenth of a command's start,

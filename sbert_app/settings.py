@@ -1,21 +1,17 @@
-"""Settings from environment variables: data home, device, limits, hosting mode, address. Read once, at the start."""
+"""Settings: data home, device, limits, hosting mode, address. `environment` reads them, once, at the start."""
 
-import os
-import socket
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from sbert_app.errors import UserError
+from sbert_app.quotas import Quotas
 
 DEVICES = ("auto", "cpu", "cuda")
 PRECISIONS = ("auto", "fp32", "bf16")
 ENGINES = ("auto", "torch")
 LOGS = ("text", "json")
+OFF, HUGGING_FACE, BASIC = LOGINS = ("off", "huggingface", "basic")
 ANY_ADDRESS = ("0.0.0.0", "::", "[::]")  # noqa: S104 - compared, not bound
-YES, NO = ("1", "true", "yes"), ("0", "false", "no")
 MEGABYTE = 1024 * 1024
 ASSETS = Path(__file__).resolve().parents[1] / "assets"  # shipped with the app: examples, adapter, styles, scripts
 
@@ -97,13 +93,18 @@ class Settings:
     collections: tuple[str, ...] = ()  # addresses of collections that are offered; hosted: the only ones that can be opened
     store_token: str = field(default="", repr=False)  # for Milvus; "": none
     zero_gpu: bool = False  # ZeroGPU lends a GPU for seconds; `device`, of this process, is the CPU
+    login: str = OFF
+    users: Path | None = None  # the file of those who may log in, where login is BASIC
+    quotas: Quotas = field(default_factory=dict)  # of a hosted app
+    reset_minutes: float = 0.0  # without a key or a touch, after which a hosted page begins anew; 0: never
     temporary: bool = False  # the configured home is not writable: this one is deleted when the app ends
 
     def __post_init__(self) -> None:
-        _one_of("SBERT_STUDIO_DEVICE", self.device, DEVICES)
-        _one_of("SBERT_STUDIO_PRECISION", self.precision, PRECISIONS)
-        _one_of("SBERT_STUDIO_ENGINE", self.engine, ENGINES)
-        _one_of("SBERT_STUDIO_LOG", self.log, LOGS)
+        one_of("SBERT_STUDIO_DEVICE", self.device, DEVICES)
+        one_of("SBERT_STUDIO_PRECISION", self.precision, PRECISIONS)
+        one_of("SBERT_STUDIO_ENGINE", self.engine, ENGINES)
+        one_of("SBERT_STUDIO_LOG", self.log, LOGS)
+        one_of("SBERT_STUDIO_LOGIN", self.login, LOGINS)
 
     @property
     def models(self) -> Path:
@@ -122,90 +123,7 @@ class Settings:
         return self.home / "cache"
 
 
-def settings_from_environment(env: Mapping[str, str] = os.environ) -> Settings:
-    """Read `SBERT_STUDIO_*` and Gradio's address. In a Hugging Face Space (`SPACE_ID`), hosted is the default. Raises UserError."""
-    hosted = _flag(env, "SBERT_STUDIO_HOSTED", bool(env.get("SPACE_ID")))
-    address, hosts = env.get("GRADIO_SERVER_NAME") or "127.0.0.1", _names(env.get("SBERT_STUDIO_HOSTS", ""))
-    if address in ANY_ADDRESS:
-        hosts += socket.gethostname(), f"{socket.gethostname()}.local"
-    device = env.get("SBERT_STUDIO_DEVICE") or "auto"
-    lent = device != "cpu" and env.get("SPACES_ZERO_GPU", "").lower() in YES and find_spec("spaces") is not None
-    return Settings(
-        home=_home(env.get("SBERT_STUDIO_HOME", "")),
-        device="cpu" if lent else device,
-        precision=env.get("SBERT_STUDIO_PRECISION") or "auto",
-        engine=env.get("SBERT_STUDIO_ENGINE") or "auto",
-        hosted=hosted,
-        allowed_models=_names(env.get("SBERT_STUDIO_MODELS", "")),
-        limits=HOSTED_LIMITS if hosted else Limits(),
-        address=address,
-        port=_port(env.get("GRADIO_SERVER_PORT", "")),
-        space=hosted and bool(env.get("SPACE_ID")),
-        mcp=_flag(env, "SBERT_STUDIO_MCP", False),
-        metrics=_flag(env, "SBERT_STUDIO_METRICS", False),
-        log=env.get("SBERT_STUDIO_LOG") or "text",
-        key=_key(env.get("SBERT_STUDIO_KEY", "")),
-        collections=_names(env.get("SBERT_STUDIO_COLLECTIONS", "")),
-        store_token=env.get("SBERT_STUDIO_STORE_TOKEN", "").strip(),
-        hosts=hosts + _proxy_name(env.get("GRADIO_ROOT_PATH", "")),
-        zero_gpu=lent,
-    )
-
-
-def _home(path: str) -> Path:
-    """The folder; "": the platform's user data folder, or if that is unknown a relative path, which `homes.prepare` rejects."""
-    if not path:
-        try:
-            from platformdirs import user_data_path  # not on a bare GPU machine
-
-            return user_data_path("sbert-studio", appauthor=False)
-        except RuntimeError:
-            return Path("~")
-    try:
-        home = Path(path).expanduser().resolve()
-    except (RuntimeError, OSError, ValueError) as error:
-        raise UserError(f"SBERT_STUDIO_HOME is {path!r}, which cannot be a folder: {error}.") from None
-    if home.is_file():
-        raise UserError(f"SBERT_STUDIO_HOME is {path!r}, which is a file. It must be a folder.")
-    return home
-
-
-def _port(text: str) -> int | None:
-    if not text:
-        return None
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65536:
-        raise UserError(f"GRADIO_SERVER_PORT is {text!r}. It must be a number from 1 to 65535.")
-    return int(text)
-
-
-def _key(text: str) -> str:
-    key = text.strip()
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise UserError(
-            "SBERT_STUDIO_KEY cannot be sent in a header. It must be of ASCII letters, digits and signs, without blanks."
-        )
-    return key
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def _proxy_name(path: str) -> tuple[str, ...]:
-    """The host name of the proxy in front of the app, if GRADIO_ROOT_PATH is a full address."""
-    try:
-        name = urlsplit(path).hostname
-    except ValueError:
-        raise UserError(f"GRADIO_ROOT_PATH is {path!r}. It must be a path or an address like https://example.org/app.") from None
-    return (name,) if name else ()
-
-
-def _flag(env: Mapping[str, str], name: str, default: bool) -> bool:
-    value = env.get(name, "").lower()
-    _one_of(name, value or NO[0], YES + NO)
-    return value in YES if value else default
-
-
-def _one_of(variable: str, value: str, choices: tuple[str, ...]) -> None:
+def one_of(variable: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raise UserError unless the value is one of these."""
     if value not in choices:
         raise UserError(f"{variable} is {value!r}. It must be one of {', '.join(choices)}.")

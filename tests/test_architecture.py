@@ -25,7 +25,7 @@ ORDER = [
     {f"ui.{tab}" for tab in TABS},
     {"ui.header"},
     {"ui.corpus"},
-    {"ui.kit", "ui.guard", "ui.gradio_changes"},
+    {"ui.kit", "ui.guard", "ui.login", "ui.gradio_changes"},
     {"jobs", "serve"},
     {"corpus_map", "grid"},
     {"runtime"},
@@ -36,7 +36,7 @@ ORDER = [
     {"collections"},
     {"corpus", "models"},
     {"tables", "evaluation", "mapping", "explain"},
-    {"homes", "settings", "step", "storage", "vectors", "wording"},
+    {"environment", "homes", "settings", "quotas", "users", "step", "storage", "vectors", "wording"},
     {"watching"},
     {"errors"},
 ]
@@ -202,7 +202,7 @@ def test_the_pages_link_to_files_and_headings_that_exist():
 
 def test_the_page_of_settings_has_every_variable_and_limit():
     page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
-    source = (ROOT / "sbert_app" / "settings.py").read_text(encoding="utf-8")
+    source = "".join((ROOT / "sbert_app" / name).read_text(encoding="utf-8") for name in ("settings.py", "environment.py"))
     assert set(re.findall(r"SBERT_STUDIO_[A-Z_]+", source)) == set(re.findall(r"SBERT_STUDIO_[A-Z_]+", page))
     for limit in fields(Limits):
         unit = MEGABYTE if limit.name.endswith("_bytes") else 1

@@ -32,7 +32,7 @@ FOREIGN = (  # files of a person, by their path in any folder
 RUN_ALL = """
 import json, sys
 from sbert_app.homes import prepare
-from sbert_app.settings import settings_from_environment
+from sbert_app.environment import settings_from_environment
 prepare(settings_from_environment())
 from sbert_app.cli.main import app
 for arguments in json.loads(sys.argv[1]):

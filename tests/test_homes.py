@@ -18,7 +18,7 @@ PREPARE = """
 import json, os, sys, tempfile
 from pathlib import Path
 from sbert_app.homes import prepare
-from sbert_app.settings import settings_from_environment
+from sbert_app.environment import settings_from_environment
 
 settings = prepare(settings_from_environment())
 (settings.home / "kept.txt").write_text("kept")

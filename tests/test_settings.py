@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from sbert_app.environment import settings_from_environment
 from sbert_app.errors import UserError
-from sbert_app.settings import HOSTED_LIMITS, settings_from_environment
+from sbert_app.settings import HOSTED_LIMITS
 
 ROOT = Path(__file__).parents[1]
 

@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from sbert_app.environment import settings_from_environment
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import INDEX_CORPUS, IndexOptions
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, outcome_of
@@ -23,7 +24,6 @@ from sbert_app.jobs.map.job import CLUSTER_MAP, MapOptions
 from sbert_app.jobs.open_collection import OPEN_COLLECTION
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.settings import settings_from_environment
 from sbert_app.step import Step
 from sbert_app.storage import writing_to
 from sbert_app.tables import csv_file, read_table

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sbert_app.cli.command import COLUMN, JSON, add_command, parameter, print_note, register
+from sbert_app.environment import settings_from_environment
 from sbert_app.errors import UserError
 from sbert_app.jobs import JOBS
-from sbert_app.settings import settings_from_environment
 from sbert_app.wording import duration, plural
 
 if TYPE_CHECKING:  # the other commands start faster without it

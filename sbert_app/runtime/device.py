@@ -12,6 +12,8 @@ import numpy as np
 
 from sbert_app.corpus.cache import EmbeddingCache
 from sbert_app.models.files.trained_for import check_one_score
+from sbert_app.runtime.usage import Usage
+from sbert_app.runtime.visitors import ASKING, Turns
 from sbert_app.vectors import Rows, Vectors
 
 if TYPE_CHECKING:
@@ -33,13 +35,14 @@ Item = TypeVar("Item")
 
 
 class Device:
-    """A lock, held for one batch or one query. Served in order of arrival, short requests before batches."""
+    """A lock, held for one batch or one query. Visitors take turns, short requests go before batches. usage: counts the seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, usage: Usage | None = None) -> None:
+        self._usage = usage or Usage()
         self._lock = threading.Lock()
         self._held = False
-        self._short: deque[threading.Event] = deque()
-        self._batches: deque[threading.Event] = deque()
+        self._short: Turns[threading.Event] = Turns()
+        self._batches: Turns[threading.Event] = Turns()
         self._in_a_row = 0
         self._seconds = self._since = 0.0  # held in all; when it was last taken
         self.tell: Callable[[str], object] = log.debug  # shows a sentence to the visitor whose job this thread does
@@ -52,11 +55,15 @@ class Device:
 
     @contextmanager
     def hold(self, short: bool = False) -> Iterator[float]:
-        """Hold the device; yields the seconds spent waiting. short: a request of milliseconds, which a user waits for."""
+        """Hold the device; yields the seconds spent waiting. short: a request of milliseconds, which a user waits for.
+
+        Raises SpentError for a visitor who has no seconds left.
+        """
         start = time.perf_counter()
         self._acquire(short)
         try:
-            yield time.perf_counter() - start
+            with self._usage.measured():
+                yield time.perf_counter() - start
         finally:
             self._release()
 
@@ -117,14 +124,14 @@ class Device:
                 self._held, self._since = True, time.perf_counter()
                 return
             turn = threading.Event()
-            queue.append(turn)
+            queue.add(turn, ASKING.get().key)
         try:
             turn.wait(seconds)  # the releasing thread hands the device over, still held
         except BaseException:  # Ctrl-C in the shell: a thread that left the queue must not be handed the device
             with self._lock:
                 waiting = turn in queue
                 if waiting:
-                    queue.remove(turn)
+                    queue.discard(turn)
             if not waiting:
                 self._release()
             raise
@@ -134,14 +141,20 @@ class Device:
         with self._lock:
             if self._short and not (self._batches and self._in_a_row >= SHORT_IN_A_ROW):
                 self._in_a_row += 1
-                self._short.popleft().set()
+                _next(self._short).set()
                 return
             self._in_a_row = 0
             if self._batches:
-                self._batches.popleft().set()
+                _next(self._batches).set()
             else:
                 self._held = False
                 self._seconds += time.perf_counter() - self._since
+
+
+def _next(waiting: Turns[threading.Event]) -> threading.Event:
+    turn = waiting.order()[0]
+    waiting.serve(turn)
+    return turn
 
 
 class Embedder:

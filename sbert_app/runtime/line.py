@@ -1,4 +1,4 @@
-"""The stop signal of one run of a job, and waiting lines: heavy jobs run a few at a time, first come, first served.
+"""The stop signal of one run of a job, and waiting lines: heavy jobs run a few at a time, visitors take turns.
 
 Memory that a job has freed is given back to the system when it leaves its line.
 """
@@ -9,28 +9,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 
 from sbert_app.errors import EndedEarlyError, UserError
+from sbert_app.runtime.visitors import Turns, Visitor
 from sbert_app.settings import Limits
 from sbert_app.wording import plural, spoken
 
 POLL_SECONDS = 0.2  # between checks of a waiting job's place
 STOPPED = "The job was stopped: the app is shutting down, or another request has replaced it. Send it again."
-
-
-@dataclass(frozen=True)
-class Visitor:
-    """Connection of a browser or client, and its network address. Empty: the user of this machine."""
-
-    connection: str = ""
-    address: str = ""
-
-
-def network_address(forwarded: str, client: str) -> str:
-    """The address of a hosted visitor: the last in `X-Forwarded-For`, which a Space's proxy appends, else the client's."""
-    return forwarded.rpartition(",")[2].strip() or client
 
 
 class StoppedError(Exception):
@@ -124,9 +111,10 @@ class ActiveJobs:
             return
         if visitors.count(job.visitor) >= self._limits.jobs_a_visitor:
             raise UserError("Your last job is still running. Wait for it, or stop it.")
-        address = job.visitor.address
-        if address and [visitor.address for visitor in visitors].count(address) >= self._limits.jobs_an_address:
-            raise UserError("Too many jobs from your network are already running or waiting. Try again in a few minutes.")
+        kind, who = job.visitor.key
+        if kind and [visitor.key for visitor in visitors].count((kind, who)) >= self._limits.jobs_an_address:
+            whose = "of yours" if job.visitor.name else "from your network"
+            raise UserError(f"Too many jobs {whose} are already running or waiting. Try again in a few minutes.")
 
 
 class Line:
@@ -134,7 +122,8 @@ class Line:
 
     def __init__(self, places: int, active: ActiveJobs, seconds: float) -> None:
         self._places, self._active, self._seconds = places, active, seconds
-        self._tickets: list[Stop] = []
+        self._running: list[Stop] = []
+        self._waiting: Turns[Stop] = Turns()
         self._changed = threading.Condition()
 
     @contextmanager
@@ -146,14 +135,16 @@ class Line:
         """
         with self._active.enter(job):
             with self._changed:
-                self._tickets.append(job)
+                self._waiting.add(job, job.visitor and job.visitor.key)
             try:
                 yield self._wait(job)
             except StoppedError:
                 raise EndedEarlyError(job.reason) from None
             finally:
                 with self._changed:
-                    self._tickets.remove(job)
+                    self._waiting.discard(job)
+                    if job in self._running:
+                        self._running.remove(job)
                     self._changed.notify_all()
                 give_back()
         if job.overdue:
@@ -161,8 +152,8 @@ class Line:
 
     def counts(self) -> dict[str, int]:
         """How many jobs wait and run."""
-        running = min(len(self._tickets), self._places)
-        return {"running": running, "waiting": max(len(self._tickets) - running, 0)}
+        with self._changed:
+            return {"running": len(self._running), "waiting": len(self._waiting)}
 
     def _wait(self, job: Stop) -> Iterator[int]:
         while (before := self._before(job)) > 0 and not job.is_set():
@@ -172,8 +163,15 @@ class Line:
         job.limit(self._seconds)
 
     def _before(self, job: Stop) -> int:
+        """How many jobs must end before it; if none, it runs from now on."""
         with self._changed:
-            return self._tickets.index(job) - self._places + 1
+            if job in self._running:
+                return 0
+            before = self._waiting.order().index(job) + len(self._running) - self._places + 1
+            if before <= 0:
+                self._waiting.serve(job)
+                self._running.append(job)
+            return before
 
 
 def place_in_line(before: int, work: str) -> str:

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
-from sbert_app.runtime.line import Stop, Visitor
+from sbert_app.runtime.line import Stop
+from sbert_app.runtime.visitors import Visitor
 
 Value = TypeVar("Value")
 ATOMS = (str, bytes, int, float)

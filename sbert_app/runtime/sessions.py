@@ -6,8 +6,9 @@ import time
 from collections import Counter, OrderedDict
 
 from sbert_app.errors import UserError
-from sbert_app.runtime.line import Visitor, give_back
+from sbert_app.runtime.line import give_back
 from sbert_app.runtime.session import Session
+from sbert_app.runtime.visitors import Visitor
 from sbert_app.settings import Limits
 
 GRACE_SECONDS = 600  # a closed or sleeping tab may come back

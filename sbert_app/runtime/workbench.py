@@ -19,6 +19,7 @@ from sbert_app.runtime.device import Device, Embedder
 from sbert_app.runtime.examples import ExampleCorpora
 from sbert_app.runtime.line import ActiveJobs, Line
 from sbert_app.runtime.sessions import Sessions
+from sbert_app.runtime.usage import Usage
 from sbert_app.runtime.worker import Worker, train
 from sbert_app.settings import Settings
 
@@ -50,11 +51,12 @@ class Workbench:
         tell: of a command, which converts models for a faster engine where that pays, not in the background.
         """
         limits, active = settings.limits, ActiveJobs(settings.limits)
-        self.settings, self.device = settings, _device(settings, lambda: self.registry)
+        self.usage = Usage(settings.quotas)
+        self.settings, self.device = settings, _device(settings, lambda: self.registry, self.usage)
         self.embedder = Embedder(self.device, EmbeddingCache(None if settings.hosted else settings.cache / "embeddings"))
         self.examples = ExampleCorpora(self.embedder, limits)
         self.library, self.runs = Library(settings.corpora), Runs(settings.runs)
-        self.worker = Worker(partial(train, lambda: self.registry, self.device))
+        self.worker = Worker(partial(train, lambda: self.registry, self.device), self.usage)
         self.sessions = Sessions(limits)
         self.lines = Lines(active, *(Line(places, active, limits.job_seconds) for places in (EMBEDDING_JOBS, 1, 1)))
         self._tell, self._making = tell, threading.Lock()
@@ -91,12 +93,12 @@ class Workbench:
                 self._registry.acceleration.close()
 
 
-def _device(settings: Settings, registry: "Callable[[], Registry]") -> Device:
+def _device(settings: Settings, registry: "Callable[[], Registry]", usage: Usage) -> Device:
     if not settings.zero_gpu:
-        return Device()
+        return Device(usage)
     from sbert_app.runtime.zero_gpu import ZeroGpu  # imports torch, and `spaces`, which no other machine has
 
-    return ZeroGpu(settings, registry)
+    return ZeroGpu(settings, registry, usage)
 
 
 def warm_up(bench: Workbench, pause: Callable[[], None] = lambda: None) -> None:

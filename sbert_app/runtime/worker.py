@@ -16,6 +16,7 @@ from sbert_app.runs.records import FAILED, RUNNING, STOPPED, WAITING, RunInfo
 from sbert_app.runs.run import Run
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.line import give_back
+from sbert_app.runtime.usage import MEASURED, TRAINING, Usage
 from sbert_app.storage import FULL, write_failure, writing
 from sbert_app.watching import Private, admitted, watched
 
@@ -32,7 +33,7 @@ DISK_FULL = "The disk is full. Free some space, then resume."
 class WaitingRun:
     """A run that waits or is trained. Its lock is held from the start, so that other processes trust its state.
 
-    context: of the request that started it, whose visitor a lent GPU is counted for.
+    context: of the request that started it, whose visitor the training, and a lent GPU, is counted for.
     """
 
     run: Run
@@ -44,8 +45,8 @@ class WaitingRun:
 class Worker:
     """Trains runs in turn. `start` and `stop` return at once; progress is written to the run's folder."""
 
-    def __init__(self, train: Callable[[Run, Callable[[], bool]], None]) -> None:
-        self._train = train
+    def __init__(self, train: Callable[[Run, Callable[[], bool]], None], usage: Usage | None = None) -> None:
+        self._train, self._usage = train, usage or Usage()
         self._waiting: queue.Queue[WaitingRun] = queue.Queue()
         self._jobs: dict[str, WaitingRun] = {}
         self._unwritten: dict[str, tuple[str, str]] = {}  # state and message of runs whose folder was not writable
@@ -118,9 +119,13 @@ class Worker:
             return
         try:
             with watched("training", "run") as ended:
+                MEASURED.set(TRAINING)
                 job.run.set_state(RUNNING)
-                self._train(job.run, job.stop.is_set)
-                if job.stop.is_set():
+                self._train(job.run, lambda: job.stop.is_set() or bool(self._usage.spent(TRAINING)))
+                reason, info = self._usage.spent(TRAINING), job.run.info()
+                if reason and info.state == STOPPED:
+                    self._set_state(job.run, STOPPED, f"{info.message} {reason}")
+                if reason or job.stop.is_set():
                     ended.outcome = STOPPED
         except UserError as error:
             self._set_state(job.run, FAILED, str(error))

@@ -31,6 +31,7 @@ from sbert_app.runs.run import Run
 from sbert_app.runtime import loan
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.loan import Loan
+from sbert_app.runtime.usage import Usage
 from sbert_app.settings import Settings
 from sbert_app.step import Step
 from sbert_app.timing.experiment import RaceRequest
@@ -57,9 +58,9 @@ GOES_ON = "ZeroGPU lends no GPU: {} The CPU goes on; nothing is lost."
 class ZeroGpu(Device):
     """A device whose long jobs run on a lent GPU. Made in the main thread, before the page is launched."""
 
-    def __init__(self, settings: Settings, near: Callable[[], Registry]) -> None:
+    def __init__(self, settings: Settings, near: Callable[[], Registry], usage: Usage) -> None:
         """near: the models of this process, on the CPU, whose precision the GPU's have too: both serve one corpus."""
-        super().__init__()
+        super().__init__(usage)
         lender = import_module("spaces")
         precision = choose_hardware("cpu", settings.precision).precision
         far = Registry(replace(settings, device="auto", precision=precision, engine="torch"), converts=False)

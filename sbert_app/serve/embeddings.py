@@ -16,6 +16,7 @@ from sbert_app.jobs import validation
 from sbert_app.models.files.finding import RUN_NAME
 from sbert_app.models.files.layout import quoted
 from sbert_app.runtime.device import Device
+from sbert_app.runtime.visitors import ASKING, Visitor, asking
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors, in_order
 
@@ -65,6 +66,7 @@ class WaitingSentences:
     encoder: "Encoder"
     sentences: Sequence[str]
     embeddings: "Future[Vectors]" = field(default_factory=Future)
+    visitor: Visitor = field(default_factory=ASKING.get)
 
 
 class DynamicBatcher:
@@ -95,7 +97,8 @@ class DynamicBatcher:
         sentences, encoder = [sentence for request in requests for sentence in request.sentences], requests[0].encoder
         ends = np.cumsum([len(request.sentences) for request in requests])
         try:
-            embeddings = in_order(self._device.stream(encoder, sentences, short=self._short), len(sentences), encoder.dim)
+            with asking(requests[0].visitor):
+                embeddings = in_order(self._device.stream(encoder, sentences, short=self._short), len(sentences), encoder.dim)
         except Exception as error:
             if len(requests) == 1:
                 requests[0].embeddings.set_exception(error)
@@ -107,12 +110,13 @@ class DynamicBatcher:
             request.embeddings.set_result(part)
 
     def _take(self) -> list[WaitingSentences]:
-        """Remove the oldest request from the queue, and others of its model while they fit into one call."""
+        """Remove the oldest request from the queue, and others of its visitor and model while they fit into one call."""
         with self._lock:
             taken: list[WaitingSentences] = []
             room = MOST_TOGETHER
             for request in list(self._waiting):
-                if not taken or (request.encoder is taken[0].encoder and len(request.sentences) <= room):
+                alike = not taken or (request.encoder, request.visitor) == (taken[0].encoder, taken[0].visitor)
+                if alike and (not taken or len(request.sentences) <= room):
                     taken.append(request)
                     room -= len(request.sentences)
                     self._waiting.remove(request)

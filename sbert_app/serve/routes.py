@@ -14,10 +14,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from sbert_app.errors import EndedEarlyError, FaultError, UserError
-from sbert_app.runtime.line import network_address
+from sbert_app.runtime.usage import SpentError
+from sbert_app.runtime.visitors import Visitor, asking
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.serve.embeddings import EmbeddingRequest, EmbeddingService, RefusedError
-from sbert_app.settings import MEGABYTE, Limits
+from sbert_app.settings import BASIC, MEGABYTE, Limits
 from sbert_app.watching import watched
 
 MOST_BYTES = 8 * MEGABYTE
@@ -67,7 +68,7 @@ class Api:
 
     def __init__(self, bench: Workbench) -> None:
         settings = bench.settings
-        self._bench, self._hosted, self._key = bench, settings.hosted, settings.key
+        self._bench, self._key, self._login = bench, settings.key, settings.login
         self._service = EmbeddingService(bench)
         self._places = RequestPlaces(settings.limits)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="v1")
@@ -79,12 +80,13 @@ class Api:
             try:
                 with watched("v1", handler.__name__) as request.state.watched:
                     self._check_key(request)
-                    with self._places.take(self._address(request)):
+                    visitor: Visitor = request.scope["visitor"]
+                    with self._places.take(visitor.address), asking(Visitor() if self._key else visitor):
                         return await handler(request)
             except RefusedError as error:
                 return refusal(str(error), error.status, error.param, error.code)
             except UserError as error:
-                return refusal(str(error), 400)
+                return refusal(str(error), 429 if isinstance(error, SpentError) else 400)
             except FaultError as fault:
                 return refusal(str(fault), 500)
 
@@ -117,14 +119,11 @@ class Api:
         return await self._in_thread(lambda: self._service.check(parsed(body)))
 
     def _check_key(self, request: Request) -> None:
+        if self._login == BASIC and not self._key:
+            raise RefusedError("This app has a login, and no key for programs yet: set SBERT_STUDIO_KEY.", None, 403)
         if self._key and not has_key(request, self._key):
             text = "The API key is missing or wrong. Send it as Authorization: Bearer KEY."
             raise RefusedError(text, None, 401, "invalid_api_key")
-
-    def _address(self, request: Request) -> str:
-        """The visitor's network address if the app is hosted, else ""."""
-        client = request.client.host if request.client else ""
-        return network_address(request.headers.get("x-forwarded-for", ""), client) if self._hosted else ""
 
 
 def has_key(request: Request, key: str) -> bool:

@@ -14,18 +14,19 @@ from sbert_app.runtime.sessions import SessionKey
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.serve.health import health_routes
 from sbert_app.serve.routes import routes
-from sbert_app.settings import ASSETS
+from sbert_app.settings import ASSETS, Settings
 from sbert_app.ui.arrival import Arrival
 from sbert_app.ui.corpus.panel import CorpusPanel
 from sbert_app.ui.duplicates import tab as duplicates
 from sbert_app.ui.evaluation import tab as evaluation
 from sbert_app.ui.fine_tune import tab as fine_tune
-from sbert_app.ui.gradio_changes import no_server
+from sbert_app.ui.gradio_changes import no_server, take_turns
 from sbert_app.ui.guard import Guard
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker
 from sbert_app.ui.kit.endpoints import add_endpoint
-from sbert_app.ui.kit.events import PRIVATE, handler
+from sbert_app.ui.kit.events import PRIVATE, handler, visitor_of
 from sbert_app.ui.kit.html import render
+from sbert_app.ui.login import Door, check_login, login_options, quota_route
 from sbert_app.ui.map.tab import MapTab
 from sbert_app.ui.search.tab import SearchTab
 from sbert_app.ui.similarity import tab as similarity
@@ -33,6 +34,7 @@ from sbert_app.ui.timing import tab as timing
 
 CLEAN_SECONDS = 3600
 QUICK_AT_ONCE = 16  # concurrent quick requests of one kind; heavy jobs wait in the lines of the workbench
+QUICK_OF_ONE = 8  # of one visitor: others find a free place at once
 MOST_QUEUED = 1_000
 # Gradio looks for requests 1,000 times a second, and 100 times for `gr.Progress`, unused here: 4 % of a core for nothing.
 POLL_SECONDS, PROGRESS_SECONDS = 0.005, 1.0
@@ -64,7 +66,8 @@ SHADES = {  # on a light and on a dark page
 
 @no_server()
 def build_app(bench: Workbench) -> gr.Blocks:
-    """Build the page on a workbench, without launching it."""
+    """Build the page on a workbench, without launching it. Raises UserError where its login cannot work."""
+    check_login(bench.settings)
     app: gr.Blocks
     bench.device.tell = gr.Warning
     with gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=(CLEAN_SECONDS, CLEAN_SECONDS)) as app:
@@ -109,6 +112,7 @@ def build_app(bench: Workbench) -> gr.Blocks:
         app.load(ensure_owner, owner, owner, **PRIVATE).then(handler(panel.attach_live), owner, panel.outputs, **PRIVATE)
         app.unload(leave)
     app.queue(default_concurrency_limit=QUICK_AT_ONCE, max_size=MOST_QUEUED)
+    take_turns(app, QUICK_OF_ONE, lambda event: visitor_of(gr.Request(event.request, session_hash=event.session_hash)).key)
     app._queue.sleep_when_free, app._queue.progress_update_sleep_when_free = POLL_SECONDS, PROGRESS_SECONDS
     return app
 
@@ -118,7 +122,8 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
     return {
         "theme": build_theme(),
         "css_paths": [STYLE],
-        "head": page_head(),
+        **login_options(bench.settings),
+        "head": page_head(bench.settings),
         "favicon_path": LOGO,
         "max_file_size": bench.settings.limits.file_bytes,
         "max_threads": THREADS,
@@ -130,17 +135,18 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
         "mcp_server": bench.settings.mcp,
         "num_workers": 0,  # other processes would serve files and accept uploads without the guard below
         "app_kwargs": {
-            "middleware": [Middleware(Guard, settings=bench.settings)],
-            "routes": [*routes(bench), *health_routes(bench)],
+            "middleware": [Middleware(Guard, settings=bench.settings), Middleware(Door, bench=bench)],
+            "routes": [*routes(bench), *health_routes(bench), quota_route(bench)],
         },
     }
 
 
-def page_head() -> str:
+def page_head(settings: Settings) -> str:
     """The page's scripts, and the empty page that keep_session.js fills in, as text that the browser does not read."""
     scripts = "".join(f"<script>{script.read_text(encoding='utf-8')}</script>" for script in SCRIPTS)
     empty = render("session_page.html", title="", source="")
-    return f'{scripts}<script type="text/plain" id="session-page">{empty}</script>'
+    reset = f'<meta name="studio-reset" content="{settings.reset_minutes}">' if settings.hosted and settings.reset_minutes else ""
+    return f'{reset}{scripts}<script type="text/plain" id="session-page">{empty}</script>'
 
 
 def build_theme() -> gr.themes.Base:

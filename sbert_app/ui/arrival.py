@@ -86,7 +86,7 @@ class Arrival:
 
     def _on_arrival(self, text: str, _: str, request: gr.Request) -> Updates:
         place, bench = Place.read(text), self._bench
-        visitor = visitor_of(request, bench.settings.hosted)
+        visitor = visitor_of(request)
         session = bench.sessions.resume(place.session, visitor, place.left_by) or bench.sessions.open(visitor)
         session.put(place)
         updates: Updates = {self._key: SessionKey(bench.sessions, session.id), self._place: f"{session.id} {visitor.connection}"}

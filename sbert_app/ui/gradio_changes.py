@@ -1,13 +1,15 @@
-"""What the app changes in Gradio: its import, the memory of a page, what is logged, how long a request head may take.
+"""What the app changes in Gradio: its import, the memory of a page, its queue, what is logged, how long a request head may take.
 
 Gradio rewrites 81 type stubs for editors at every import, two seconds of work nobody here reads: `skip_stubs` is called before.
 """
 
 import asyncio
 import logging
+import random
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
@@ -17,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 from uvicorn.config import HTTP_PROTOCOLS, LOGGING_CONFIG
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from sbert_app.runtime.visitors import Turns
 from sbert_app.watching import Private
 
 if TYPE_CHECKING:
     from gradio import Blocks
+    from gradio.queueing import Event
     from gradio.routes import App
     from gradio.state_holder import SessionState
 
@@ -155,3 +159,31 @@ class BoundedHeads(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
 def bound_heads() -> None:
     """Make every server that is started from now on in this process use it: Gradio has no setting for the protocol."""
     HTTP_PROTOCOLS["auto"] = f"{__name__}:{BoundedHeads.__name__}"
+
+
+def take_turns(page: "Blocks", most: int, visitor: Callable[["Event"], Hashable]) -> None:
+    """Make Gradio's queue serve visitors in turn, and of each at most so many requests of a kind at a time.
+
+    Gradio serves requests of a kind in order of arrival: whoever sends 200 would delay everyone by 200.
+    """
+    queue = page._queue
+    turns: defaultdict[str, Turns[Event]] = defaultdict(Turns)
+
+    def next_events() -> "tuple[list[Event], bool, str] | None":
+        running = Counter((event.concurrency_id, visitor(event)) for job in queue.active_jobs for event in job or ())
+        kinds = [*queue.event_queue_per_concurrency_id.items()]
+        for name, waiting in random.sample(kinds, len(kinds)):
+            limit, line = waiting.concurrency_limit, turns[name]
+            for gone in {*line.order()} - {*waiting.queue}:
+                line.discard(gone)
+            for event in waiting.queue:
+                if event not in line:
+                    line.add(event, visitor(event))
+            for event in line.order() if limit is None or waiting.current_concurrency < limit else ():
+                if limit is None or running[name, visitor(event)] < most:
+                    line.serve(event)
+                    waiting.queue.remove(event)
+                    return [event], False, name
+        return None
+
+    setattr(queue, "get_events", next_events)  # noqa: B010 - mypy allows no assignment

@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from sbert_app.settings import ANY_ADDRESS, Settings
+from sbert_app.settings import ANY_ADDRESS, OFF, Settings
 
 HUB = ("huggingface.co", "hf.co")  # sites that embed a Space
 FRAMES = "https://huggingface.co https://*.hf.space"
@@ -47,7 +47,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
-        self._hosted = settings.hosted
+        self._hosted, self._open = settings.hosted, () if settings.login == OFF else ("/login", "/logout")
         self._hub = HUB if settings.space else ()
         self._names = {host_name(name) for name in (settings.address, *settings.hosts)}
         self._any_address = settings.address in ANY_ADDRESS
@@ -71,7 +71,7 @@ class Guard:
             return 403, "This host name is not allowed. Open the app as http://127.0.0.1, or add the name to SBERT_STUDIO_HOSTS."
         if self._is_foreign(scope, headers):
             return 403, "Pages of other sites may not use this app. Open the app itself."
-        if scope["path"].startswith(CLOSED):
+        if scope["path"].startswith(CLOSED) and not scope["path"].startswith(self._open):
             return 404, "There is no such page in this app."
         return None
 

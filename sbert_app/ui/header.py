@@ -14,7 +14,7 @@ from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODE
 from sbert_app.models.files.trained_for import LIKENESS, in_words
 from sbert_app.models.words.untrained import DESIGNS
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.settings import ASSETS
+from sbert_app.settings import ASSETS, BASIC, HUGGING_FACE
 from sbert_app.ui.corpus.view import menu as corpus_menu
 from sbert_app.ui.kit.html import render
 
@@ -46,7 +46,9 @@ class ModelPicker:
                 names, value=DEFAULT_ENCODER, label="Model", info=LOADING, allow_custom_value=custom, filterable=custom,
                 elem_id="model", elem_classes="custom" if custom else None,
             )  # fmt: skip
-            gr.HTML(render("what_is_this.html"), elem_id="what-is-this", js_on_load=None)
+            if bench.settings.login == HUGGING_FACE:
+                gr.LoginButton("Sign in", "Log out ({})", size="sm", min_width=90, elem_id="login")
+            gr.HTML(render("what_is_this.html", logout=bench.settings.login == BASIC), elem_id="what-is-this", js_on_load=None)
         if bench.settings.temporary and not bench.settings.hosted:
             gr.HTML(Markup('<p role="alert">{}</p>').format(TEMPORARY), elem_id="temporary", elem_classes="notice", js_on_load=None)
         self._note = gr.HTML(elem_id="model-note", elem_classes="notice", js_on_load=None)

@@ -12,9 +12,9 @@ import numpy as np
 from sbert_app.jobs.evaluate import grid
 from sbert_app.jobs.similarity.pair import compare
 from sbert_app.models.files.finding import DEFAULT_ENCODER
-from sbert_app.runtime.line import Visitor
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.sessions import Sessions
+from sbert_app.runtime.visitors import Visitor
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import HOSTED_LIMITS, Settings
 

@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.stats import pearsonr
 
+from sbert_app.environment import settings_from_environment
 from sbert_app.evaluation.agreement import spearman
 from sbert_app.evaluation.verdict import judge, predict
 from sbert_app.grid.loading import load_system
@@ -26,7 +27,6 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import CROSS_ENCODER, bundled_folder
 from sbert_app.runtime.workbench import Workbench, close
-from sbert_app.settings import settings_from_environment
 from sbert_app.training.objectives import build_objective
 from sbert_app.training.options import ObjectiveOptions, TrainingOptions
 from sbert_app.training.siamese import Siamese, finish

@@ -17,8 +17,8 @@ from sbert_app.bulk.encoding import load_encoder
 from sbert_app.collections.collection import TOP, Facts, embedding_column, exact_search, recall
 from sbert_app.collections.folder import FolderCollection
 from sbert_app.corpus.faiss_index import EXACT, IVF, SCANN
+from sbert_app.environment import settings_from_environment
 from sbert_app.models.files.finding import DEFAULT_ENCODER
-from sbert_app.settings import settings_from_environment
 from sbert_app.vectors import Vectors, unit_rows
 from tests.benchmarks import data
 

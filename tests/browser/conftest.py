@@ -49,13 +49,13 @@ def wait_until_idle() -> None:
         time.sleep(0.1)
 
 
-def served(home: Path, hosted: bool, collections: tuple[str, ...] = (), space: bool = False) -> Iterator[str]:
+def served(home: Path, hosted: bool, collections: tuple[str, ...] = (), **settings: Any) -> Iterator[str]:
     from sbert_app.runtime.workbench import Workbench, close, warm_up
     from sbert_app.settings import Settings
     from sbert_app.ui.app import build_app, launch_options
 
     wait_until_idle()
-    bench = Workbench(Settings(home=home, device="cpu", hosted=hosted, space=space, collections=collections))
+    bench = Workbench(Settings(home=home, device="cpu", hosted=hosted, collections=collections, **settings))
     if not hosted:
         warm_up(bench)
     app = build_app(bench)

@@ -10,7 +10,8 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.runtime import line as module
-from sbert_app.runtime.line import ActiveJobs, Line, Stop, Visitor
+from sbert_app.runtime.line import ActiveJobs, Line, Stop
+from sbert_app.runtime.visitors import Visitor
 from sbert_app.settings import HOSTED_LIMITS, Limits
 
 # Blocks below the size that malloc maps one by one; the last one keeps the heap from shrinking by itself.
@@ -49,7 +50,7 @@ def test_everyone_knows_their_place_and_moves_up():
         assert next(third) == 1 and next(fourth) == 2
         first.close()
         assert list(third) == [] and list(fourth) == []
-    assert line._tickets == []
+    assert line._running == [] and not line._waiting
 
 
 def test_who_stops_while_waiting_is_served_at_once():
@@ -66,7 +67,7 @@ def test_an_error_inside_leaves_the_line():
     line = Line(1, ActiveJobs(Limits()), 60)
     with pytest.raises(ZeroDivisionError), line.join(Stop()):
         1 / 0  # noqa: B018
-    assert line._tickets == [] and line._active._jobs == []
+    assert not line._waiting and line._active._jobs == []
 
 
 def test_the_sixty_fifth_job_is_told_so_whatever_its_line():

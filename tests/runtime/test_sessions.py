@@ -7,8 +7,8 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.runtime import sessions as module
-from sbert_app.runtime.line import Visitor
 from sbert_app.runtime.sessions import SessionKey, Sessions
+from sbert_app.runtime.visitors import Visitor
 from sbert_app.settings import HOSTED_LIMITS, Limits
 
 

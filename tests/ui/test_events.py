@@ -9,27 +9,19 @@ import httpx
 import pytest
 from gradio_client import Client
 
-from sbert_app.runtime.line import Visitor
 from sbert_app.runtime.session import Session
+from sbert_app.runtime.visitors import Visitor
 from sbert_app.step import throttled
 from sbert_app.ui.kit.events import STOPPING, LongJob, busy, caller_left, no_longer_busy, visitor_of
 
 LONGEST = 30.0  # seconds that the handler works for, if nobody leaves
 
 
-@pytest.mark.parametrize(
-    ("hosted", "headers", "expected"),
-    [
-        (False, {"x-forwarded-for": "1.2.3.4"}, Visitor("tab")),
-        (True, {}, Visitor("tab", "10.0.0.1")),
-        (True, {"x-forwarded-for": "6.6.6.6, 1.2.3.4"}, Visitor("tab", "1.2.3.4")),  # what a visitor writes itself comes first
-        (True, {"x-forwarded-for": " "}, Visitor("tab", "10.0.0.1")),
-    ],
-)
-def test_a_visitor_is_a_connection_and_when_hosted_an_address(hosted, headers, expected):
-    request = SimpleNamespace(session_hash="tab", headers=headers, client=SimpleNamespace(host="10.0.0.1"))
-    assert visitor_of(request, hosted) == expected
-    assert visitor_of(None, hosted) == Visitor()
+def test_a_visitor_is_a_connection_and_what_the_door_has_noted():
+    noted = SimpleNamespace(scope={"visitor": Visitor("", "1.2.3.4", "ann")})
+    assert visitor_of(gr.Request(noted, session_hash="tab")) == Visitor("tab", "1.2.3.4", "ann")
+    assert visitor_of(gr.Request(session_hash="tab")) == Visitor("tab")
+    assert visitor_of(None) == Visitor()
 
 
 @pytest.fixture(scope="module")

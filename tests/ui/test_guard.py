@@ -9,13 +9,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sbert_app.settings import Settings, settings_from_environment
+from sbert_app.environment import settings_from_environment
+from sbert_app.settings import Settings
 from tests import served
 
 # Gradio's routes that the page, its API and gradio_client use, or that tell nothing. A new one must be judged before it is let in.
 OPEN = {
     "/", "/assets/{path:path}", "/config", "/favicon.ico", "/manifest.json", "/pwa_icon", "/pwa_icon/{size}", "/robots.txt",
-    "/static/{path:path}", "/theme.css", "/healthz", "/readyz", "/v1/embeddings", "/v1/models",
+    "/quota", "/static/{path:path}", "/theme.css", "/healthz", "/readyz", "/v1/embeddings", "/v1/models",
     *(f"/gradio_api/{path}" for path in (
         "api/{api_name}", "app_id", "call/v2/{api_name}", "call/{api_name}", "call/v2/{api_name}/{event_id}",
         "call/{api_name}/{event_id}", "cancel", "component_server", "file/{path:path}", "file={path_or_url:path}",

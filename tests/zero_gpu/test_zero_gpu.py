@@ -20,6 +20,7 @@ import torch
 from safetensors.numpy import load_file
 
 from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.environment import settings_from_environment
 from sbert_app.errors import UserError
 from sbert_app.grid.loading import pooled_by
 from sbert_app.grid.systems import CROSS, SBERT
@@ -33,7 +34,7 @@ from sbert_app.runs.records import FAILED, FINISHED, STOPPED, Lent, Loss
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.line import Stop
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.settings import Settings, settings_from_environment
+from sbert_app.settings import Settings
 from sbert_app.timing import experiment, measurements
 from sbert_app.timing import race as race_module
 from sbert_app.timing.race import DONE, RaceCorpus

@@ -120,10 +120,12 @@ def index_again(bench: Workbench, session: Session, model: str) -> Iterator[Step
 
 def _run(bench: Workbench, session: Session, corpus: Corpus, model: str, early: bool) -> Iterator[Step[IndexedCorpus]]:
     """Wait in the queue, index, and open the result, unless the run was revoked, as another corpus was opened."""
-    stop = session.begin(INDEXING)
-    with bench.lines.corpora.join(stop) as waiting:
+    line = bench.lines.corpora
+    with bench.usage.take(rows=len(corpus), indexings=1) as used, line.join(stop := session.begin(INDEXING)) as waiting:
         yield from (_step(place_in_line(before, "job"), corpus) for before in waiting)
         for step in _index(bench, session if early else None, corpus, model, stop):
+            if step.done:
+                used |= {"rows": min(step.done, len(corpus)), "indexings": 1}
             if step.result is not None and not _open(session, step.result, step, stop):
                 step = replace(step, stage="Stopped", stopped=True, result=None)
             yield step

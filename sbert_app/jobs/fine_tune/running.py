@@ -16,6 +16,7 @@ from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import DAMAGED, FINISHED, INTERRUPTED, RUNNING, STOPPED, Event, RunInfo, RunState
 from sbert_app.runs.run import Run
+from sbert_app.runtime.usage import TRAINING
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.storage import atomic_folder, writing
 
@@ -47,6 +48,7 @@ def _check_room(bench: Workbench, owner: str, alone: bool = False) -> None:
         raise UserError("Your last run is still training. Wait for it, or stop it.")
     if bench.worker.count() >= bench.settings.limits.waiting_runs:
         raise UserError("Too many runs are waiting for their turn. Try again in a few minutes.")
+    bench.usage.check(TRAINING)
 
 
 def create(bench: Workbench, data: TrainingData, plan: Plan, owner: str = "", name: str = "") -> Run:

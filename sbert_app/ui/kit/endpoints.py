@@ -123,7 +123,7 @@ def _steps(job: Job, bench: Workbench, shelf: Shelf, request: gr.Request, values
         options = read(job.options, raw, limits)
     call = Call(
         bench,
-        stop=Stop(visitor_of(request, bench.settings.hosted), caller_left()),
+        stop=Stop(visitor_of(request), caller_left()),
         session=bench.sessions.get(subject["corpus"]) if job.needs is Needs.CORPUS else Session(),
         table=_table(job, bench, subject),
         columns=COLUMNS.kind.check(subject.get("columns") or [], limits),

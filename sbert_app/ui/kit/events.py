@@ -7,6 +7,7 @@ import functools
 import inspect
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import gradio as gr
@@ -15,9 +16,9 @@ from markupsafe import Markup
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import FaultError, UserError
-from sbert_app.runtime.line import Visitor, network_address
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.sessions import ENDED, SessionKey
+from sbert_app.runtime.visitors import Visitor, asking, each_asking
 from sbert_app.step import REFRESH_SECONDS, Result, Step, throttled
 from sbert_app.watching import STOPPED, Watched, watched
 
@@ -31,7 +32,8 @@ STOPPING = "Stopping …"
 
 
 def handler(function: Callable[..., Any], early: bool = False) -> Callable[..., Any]:
-    """Wrap an event handler, a function or a generator: look up the page's session, show errors, and watch how it ends.
+    """Wrap an event handler, a function or a generator: look up the page's session, work for its visitor, show errors, and watch
+    how it ends.
 
     early: may run before the page has arrived; then it gets an empty session. A generator returns whether it was stopped.
     """
@@ -49,15 +51,16 @@ def handler(function: Callable[..., Any], early: bool = False) -> Callable[..., 
 
         @functools.wraps(function)
         def generator(*args: Any, **kwargs: Any) -> Iterator[Any]:
+            visitor = visitor_of(LocalContext.request.get(None))
             with _errors_shown(), watched(door, job) as current:
-                if (yield from function(*_measured(current, map(looked_up, args)), **kwargs)):
+                if (yield from each_asking(visitor, function(*_measured(current, map(looked_up, args)), **kwargs))):
                     current.outcome = STOPPED
 
         return generator
 
     @functools.wraps(function)
     def plain(*args: Any, **kwargs: Any) -> Any:
-        with _errors_shown(), watched(door, job) as current:
+        with _errors_shown(), watched(door, job) as current, asking(visitor_of(LocalContext.request.get(None))):
             answer = function(*_measured(current, map(looked_up, args)), **kwargs)
             if door == "api":
                 current.count_items(answer)
@@ -90,14 +93,10 @@ def sent(event: gr.EventData) -> dict[str, Any]:
     return event._data if isinstance(event._data, dict) else {}
 
 
-def visitor_of(request: gr.Request | None, hosted: bool) -> Visitor:
-    """Who sends a request, for limits per visitor: the connection and, in hosted mode, the address."""
-    if request is None:
-        return Visitor()
-    if not hosted:
-        return Visitor(request.session_hash or "")
-    client = request.client.host if request.client else ""
-    return Visitor(request.session_hash or "", network_address(request.headers.get("x-forwarded-for", ""), client))
+def visitor_of(request: gr.Request | None) -> Visitor:
+    """Who sends a request: its connection and, as `ui/login` has noted, address and name."""
+    found = request.request.scope.get("visitor") if request and request.request else None
+    return replace(found or Visitor(), connection=(request and request.session_hash) or "")
 
 
 def caller_left() -> Callable[[], bool]:

@@ -1,0 +1,129 @@
+"""Visitors take turns: however many jobs one of them sends, another's single job waits for one of them at most."""
+
+import random
+import threading
+from contextlib import ExitStack
+
+import pytest
+
+from sbert_app.runtime import line as module
+from sbert_app.runtime.device import Device
+from sbert_app.runtime.line import ActiveJobs, Line, Stop
+from sbert_app.runtime.visitors import ASKING, Turns, Visitor, asking
+from sbert_app.settings import Limits
+
+ANN, BOB = Visitor("tab", "10.0.0.1"), Visitor("tab", "10.0.0.2")
+MANY = 200
+
+
+def served(turns: Turns[str]) -> str:
+    """Serve the next item."""
+    item = turns.order()[0]
+    turns.serve(item)
+    return item
+
+
+@pytest.mark.parametrize("before", [0, 1, 7, MANY - 1])
+def test_one_item_waits_for_one_of_two_hundred_at_most(before):
+    turns: Turns[str] = Turns()
+    for number in range(MANY):
+        turns.add(f"ann {number}", ANN.key)
+    last = [served(turns) for _ in range(before)]
+    turns.add("bob", BOB.key)
+    order = [*last, *(served(turns) for _ in range(MANY + 1 - before))]
+    assert order.index("bob") - before <= 1
+    assert [item for item in order if item != "bob"] == [f"ann {number}" for number in range(MANY)]  # own items in order
+
+
+def test_who_comes_late_has_nothing_to_catch_up():
+    turns: Turns[str] = Turns()
+    for number in range(MANY):
+        turns.add(f"ann {number}", "ann")
+    for _ in range(50):
+        served(turns)
+    for number in range(40):
+        turns.add(f"bob {number}", "bob")
+    assert [served(turns).split()[0] for _ in range(20)] == ["bob", "ann"] * 10
+
+
+def test_nobody_starves_however_others_come():
+    """Two who send the next as soon as the last was served do not keep a third one out, nor the one with many."""
+    turns: Turns[str] = Turns()
+    for number in range(MANY):
+        turns.add(f"many {number}", "many")
+    for name in ("a", "b"):
+        turns.add(name, name)
+    order = []
+    for _ in range(90):
+        order.append(served(turns))
+        if order[-1] in ("a", "b"):
+            turns.add(order[-1], order[-1])
+    for place in range(0, 90, 3):
+        assert {item.split()[0] for item in order[place : place + 3]} == {"many", "a", "b"}
+
+
+def test_who_takes_back_what_waits_loses_no_turn():
+    turns: Turns[str] = Turns()
+    turns.add("bob 0", "bob")
+    for number in range(MANY):
+        turns.add(f"ann {number}", "ann")
+    for number in range(MANY):
+        turns.discard(f"ann {number}")
+    for number in range(5):
+        turns.add(f"bob {number + 1}", "bob")
+    turns.add("ann", "ann")
+    assert turns.order()[:2] == ["bob 0", "ann"] and len(turns) == 7
+
+
+def test_what_is_remembered_of_visitors_is_bounded():
+    turns: Turns[str] = Turns()
+    chance = random.Random(0)
+    for number in range(5_000):
+        turns.add(str(number), f"visitor {number}")
+        if chance.random() < 0.99 and len(turns) > 10:
+            served(turns)
+    while len(turns):
+        served(turns)
+    turns.add("x", "a")
+    turns.add("y", "a")
+    served(turns), served(turns)
+    assert len(turns._served) <= 1
+
+
+@pytest.mark.parametrize("places", [1, 4])
+def test_a_heavy_job_waits_for_one_end_however_many_are_before_it(places, monkeypatch):
+    monkeypatch.setattr(module, "POLL_SECONDS", 0.001)
+    line = Line(places, ActiveJobs(Limits(jobs=MANY + 1, jobs_a_visitor=MANY + 1, jobs_an_address=MANY + 1)), 60)
+    with ExitStack() as others:
+        jobs = [ExitStack() for _ in range(MANY)]
+        waiting = [others.enter_context(job).enter_context(line.join(Stop(ANN))) for job in jobs]
+        for place in waiting[:places]:
+            assert list(place) == []
+        bob = others.enter_context(line.join(Stop(BOB)))
+        assert next(bob) == 1 and next(waiting[places]) == 2
+        jobs[0].close()
+        assert next(waiting[places]) == 2 - 1  # asked first, and yet it is not its turn
+        assert list(bob) == []
+
+
+def test_the_device_goes_from_visitor_to_visitor():
+    device, order, threads = Device(), [], []
+
+    def request(visitor: Visitor, name: str) -> None:
+        with asking(visitor), device.hold(short=True):
+            order.append(name)
+
+    def begin(visitor: Visitor, name: str) -> None:
+        threads.append(threading.Thread(target=request, args=(visitor, name)))
+        before = len(device._short)
+        threads[-1].start()
+        while len(device._short) == before:
+            pass
+
+    with asking(ANN), device.hold():
+        for number in range(20):
+            begin(ANN, f"ann {number}")
+        begin(BOB, "bob")
+    for thread in threads:
+        thread.join()
+    assert order.index("bob") <= 1 and len(order) == 21 and ASKING.get() == Visitor()

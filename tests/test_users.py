@@ -1,0 +1,159 @@
+"""Names and passwords from a file of hashes: right, wrong, unknown, and how often one may be wrong."""
+
+import base64
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from sbert_app import users as module
+from sbert_app.errors import UserError
+from sbert_app.users import MOST_OF_A_NAME, MOST_OF_AN_ADDRESS, MOST_OF_BOTH, PAUSE_SECONDS, SALT_BYTES, Users, hashed
+
+PASSWORD, HERE = "correct horse", "10.0.0.1"
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def now():
+    return [1_000.0]
+
+
+@pytest.fixture
+def users(tmp_path, now):
+    file = tmp_path / "users"
+    file.write_text(f"ann:{hashed(PASSWORD, b'a' * SALT_BYTES)}\nbob:{hashed('another password', b'b' * SALT_BYTES)}\n")
+    return Users(file, lambda: now[0])
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Without the fifth of a second: for tests of how often."""
+    monkeypatch.setattr(module, "hashed", lambda password, salt: f"{base64.b64encode(salt).decode()}${password}")
+    return lambda users: users._hashes.update(ann=f"AAAA${PASSWORD}", bob="AAAA$another password")
+
+
+def test_right_wrong_and_unknown(users):
+    assert users.check("ann", PASSWORD, HERE) and users.check("bob", "another password", HERE)
+    assert not users.check("ann", "another password", HERE) and not users.check("eve", PASSWORD, HERE)
+    assert not users.check("", "", HERE) and not users.check("ann", "", HERE) and not users.check("ann", "\ud800", HERE)
+
+
+def test_the_file_holds_no_password_and_salts_differ():
+    lines = {hashed(PASSWORD, bytes([number]) * SALT_BYTES) for number in range(2)}
+    assert len(lines) == 2 and not any(PASSWORD in line for line in lines)
+
+
+def test_an_unknown_name_costs_the_same_work(users, monkeypatch):
+    """No oracle by time: the one thing that takes long is done once for a known and once for an unknown name."""
+    salts, original = [], hashed
+    monkeypatch.setattr(module, "hashed", lambda password, salt: salts.append(salt) or original(password, salt))
+    compared = []
+    compare = module.hmac.compare_digest
+    monkeypatch.setattr(module.hmac, "compare_digest", lambda a, b: compared.append((len(a), len(b))) or compare(a, b))
+    for name in ("ann", "eve"):
+        users.check(name, "wrong", HERE)
+    assert len(salts) == 2 and {len(salt) for salt in salts} == {SALT_BYTES}
+    assert compared[0] == compared[1]
+
+
+def wrong(users, name, times, address=HERE):
+    return [users.check(name, "wrong", address) for _ in range(times)]
+
+
+def test_after_so_many_wrong_ones_even_the_right_one_waits(users, quick, now):
+    quick(users)
+    assert users.check("ann", PASSWORD, HERE) and wrong(users, "ann", MOST_OF_BOTH) == [False] * MOST_OF_BOTH
+    with pytest.raises(UserError, match="Too many wrong passwords. Wait five minutes, then try again."):
+        users.check("ann", PASSWORD, HERE)
+    assert users.check("ann", PASSWORD, "10.0.0.2"), "nobody can lock a user out from elsewhere"
+    assert users.check("bob", "another password", HERE)
+    now[0] += PAUSE_SECONDS
+    assert users.check("ann", PASSWORD, HERE)
+
+
+def test_unknown_names_are_limited_alike(users, quick):
+    quick(users)
+    assert wrong(users, "eve", MOST_OF_BOTH) == [False] * MOST_OF_BOTH
+    with pytest.raises(UserError):
+        users.check("eve", "wrong", HERE)
+
+
+def test_an_address_that_tries_many_names_is_stopped(users, quick):
+    quick(users)
+    for number in range(MOST_OF_AN_ADDRESS):
+        users.check(f"name {number}", "wrong", HERE)
+    with pytest.raises(UserError):
+        users.check("ann", PASSWORD, HERE)
+
+
+def test_a_name_that_is_tried_from_everywhere_is_closed_for_a_while(users, quick):
+    quick(users)
+    for number in range(MOST_OF_A_NAME):
+        users.check("ann", "wrong", f"10.0.1.{number}")
+    with pytest.raises(UserError):
+        users.check("ann", PASSWORD, "10.0.2.1")
+
+
+def test_right_passwords_are_not_counted(users, quick):
+    quick(users)
+    assert all(users.check("ann", PASSWORD, HERE) for _ in range(2 * MOST_OF_A_NAME))
+
+
+def test_many_at_once_get_no_further_than_one_after_the_other(users, monkeypatch):
+    tried, hold = [], threading.Event()
+    monkeypatch.setattr(module, "hashed", lambda *_: tried.append(1) or str(hold.wait(5)))
+
+    def attempt(_):
+        try:
+            return users.check("ann", "wrong", HERE)
+        except UserError:
+            hold.set()  # somebody is refused while the others are still being checked
+            return None
+
+    with ThreadPoolExecutor(30) as pool:
+        answers = list(pool.map(attempt, range(30)))
+    assert len(tried) == MOST_OF_BOTH == answers.count(False)
+
+
+@pytest.mark.parametrize("text", ["", "ann", "ann:secret", "ann:$", "# a comment", "ann:!!!$x"])
+def test_another_file_is_refused_at_the_start(tmp_path, text):
+    (tmp_path / "users").write_text(text)
+    with pytest.raises(UserError, match="SBERT_STUDIO_USERS must name a file with lines of"):
+        Users(tmp_path / "users")
+
+
+@pytest.mark.parametrize("path", [None, Path("/nowhere/users")])
+def test_no_file_is_refused_at_the_start(path):
+    with pytest.raises(UserError, match="SBERT_STUDIO_USERS must name a file"):
+        Users(path)
+
+
+def run(name: str, typed: list[str]) -> "subprocess.CompletedProcess[str]":
+    """The command, with what is typed at its prompts."""
+    code = f"import getpass, sys; typed = iter({typed!r}); getpass.getpass = lambda _: next(typed); sys.argv = ['x', {name!r}]"
+    code += "; from sbert_app.users import main; sys.exit(main())"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=60)
+
+
+def test_the_command_makes_a_line(tmp_path):
+    done = run("ann", [PASSWORD, PASSWORD])
+    (tmp_path / "users").write_text(done.stdout)
+    assert done.returncode == 0 and Users(tmp_path / "users").check("ann", PASSWORD, HERE)
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "told"),
+    [
+        ("ann", ["short", "short"], "at least 10"),
+        ("ann", [PASSWORD, "other words"], "twice"),
+        ("a:b", [], "no colon"),
+        ("", [], "Usage"),
+    ],
+)
+def test_the_command_refuses_what_could_not_work(name, typed, told):
+    done = run(name, typed)
+    assert done.returncode == 2 and told in done.stderr and not done.stdout

@@ -1,0 +1,340 @@
+"""Who may use the running app: by password, by Hugging Face against a stand-in provider, and what needs no login."""
+
+import base64
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlparse
+
+import httpx
+import pytest
+from gradio_client import Client
+
+from sbert_app.errors import UserError
+from sbert_app.quotas import ANONYMOUS, SIGNED_IN, Quota
+from sbert_app.settings import BASIC, HUGGING_FACE, Settings
+from sbert_app.ui import login as module
+from sbert_app.ui.login import check_login, login_options
+from sbert_app.users import MOST_OF_BOTH, SALT_BYTES, hashed
+from tests import served
+from tests.browser.chromium import free_port
+
+ROOT = Path(__file__).parents[2]
+PASSWORD = "correct horse"  # noqa: S105
+QUOTAS = {(ANONYMOUS, "hour"): Quota(rows=10, bytes=400_000), (SIGNED_IN, "hour"): Quota(rows=99, bytes=900_000)}
+# Gradio's own, which tell or change nothing without the secret of a session; and those of programs, who have a key.
+WITHOUT_LOGIN = {
+    "/", "/config", "/login", "/logout", "/quota", "/theme.css", "/favicon.ico", "/manifest.json", "/robots.txt", "/pwa_icon",
+    "/pwa_icon/{size}", "/static/{path:path}", "/assets/{path:path}", "/v1/embeddings", "/v1/models", "/v1/models/{name:path}",
+    *(f"/gradio_api/{path}" for path in ("app_id", "user", "token", "cancel", "reset", "startup-events", "theme.css",
+    "heartbeat/{session_hash}")),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    home = tmp_path_factory.mktemp("home")
+    (home / "users").write_text(f"ann:{hashed(PASSWORD, b'a' * SALT_BYTES)}\n")
+    return Settings(home=home, device="cpu", hosted=True, login=BASIC, users=home / "users", quotas=QUOTAS, key="sk-1")
+
+
+@pytest.fixture(scope="module")
+def app(settings: Settings) -> Iterator[served.Served]:
+    with closing(served.Served(settings)) as app:
+        yield app
+
+
+def log_in(app: served.Served, name: str, password: str, address: str) -> httpx.Response:
+    """Of a visitor from this address."""
+    return httpx.post(f"{app.url}login", data={"username": name, "password": password}, headers={"x-forwarded-for": address})
+
+
+def test_the_right_password_lets_in_and_no_other(app):
+    assert httpx.post(f"{app.url}gradio_api/queue/join", json={"data": [], "fn_index": 0, "session_hash": "x"}).status_code == 401
+    assert "auth_required" in httpx.get(app.url).text and "After five wrong passwords" in httpx.get(app.url).text
+    for name, password in (("ann", "wrong"), ("eve", PASSWORD), ("ann", "")):
+        answer = log_in(app, name, password, "10.0.0.1")
+        assert answer.status_code in (400, 422) and not answer.cookies
+    cookies = log_in(app, "ann", PASSWORD, "10.0.0.1").cookies
+    assert "auth_required" not in httpx.get(app.url, cookies=cookies).text
+    assert httpx.get(f"{app.url}gradio_api/user", cookies=cookies).json() == "ann"
+    with closing(Client(app.url, auth=("ann", PASSWORD), verbose=False)) as client:
+        assert client.predict("a cat", "a kitten", api_name="/similarity")
+    assert httpx.get(f"{app.url}quota", cookies=cookies).text.startswith("Left for you: 99 rows")
+    httpx.get(f"{app.url}logout", cookies=cookies)
+    assert httpx.get(f"{app.url}gradio_api/user", cookies=cookies).json() is None
+
+
+def test_wrong_passwords_are_limited_and_the_sentence_says_so(app):
+    for _ in range(MOST_OF_BOTH):
+        assert log_in(app, "ann", "wrong", "10.0.0.9").json() == {"detail": "Incorrect credentials."}
+    answer = log_in(app, "ann", PASSWORD, "10.0.0.9")
+    assert answer.status_code == 400 and answer.json() == {"detail": "Too many wrong passwords. Wait five minutes, then try again."}
+    forged = {"x-forwarded-for": "1.1.1.1, 10.0.0.9"}  # what a visitor writes itself comes first
+    again = httpx.post(f"{app.url}login", data={"username": "ann", "password": PASSWORD}, headers=forged)
+    assert "Too many" in again.text
+    assert log_in(app, "ann", PASSWORD, "10.0.0.8").status_code == 200
+
+
+def test_every_other_route_needs_the_login(app):
+    routers = [route.original_router for route in app.app.routes if hasattr(route, "original_router")]
+    routes = [*app.app.routes, *(route for router in routers for route in router.routes)]
+    asked, let_in = 0, []
+    for route in routes:
+        for method in sorted(getattr(route, "methods", None) or ()):
+            path = route.path.rstrip("/") or "/"
+            if path in WITHOUT_LOGIN:
+                continue
+            asked += 1
+            target = f"{app.url.rstrip('/')}{route.path}".replace("{", "").replace("}", "").replace(":path", "")
+            with httpx.stream(method, target, timeout=30) as answer:
+                if answer.status_code not in (401, 404, 405, 422) or (answer.status_code == 422 and "queue" in path):
+                    let_in.append((method, route.path, answer.status_code))
+    assert let_in == [] and asked > 25
+
+
+def test_v1_is_by_key_alone(app, settings):
+    """And closed where there is a login and no key: nobody left it open by forgetting it."""
+    ask = {"json": {"model": "all-MiniLM-L6-v2", "input": "a"}, "timeout": 60}
+    assert httpx.post(f"{app.url}v1/embeddings", headers={"Authorization": "Bearer sk-1"}, **ask).status_code == 200
+    assert httpx.post(f"{app.url}v1/embeddings", **ask).status_code == 401
+    with closing(served.Served(replace(settings, key=""))) as keyless:
+        answer = httpx.post(f"{keyless.url}v1/embeddings", **ask)
+        assert answer.status_code == 403 and "SBERT_STUDIO_KEY" in answer.text
+
+
+def upload(app: served.Served, size: int, address: str, cookies: httpx.Cookies | None = None) -> httpx.Response:
+    files, headers = {"files": ("a.txt", b"x" * size)}, {"x-forwarded-for": address}
+    return httpx.post(f"{app.url}gradio_api/upload", files=files, headers=headers, cookies=cookies, timeout=60)
+
+
+def bytes_used(app: served.Served, key: tuple[str, str]) -> float:
+    return app.bench.usage._counts["hour"].of((key, "bytes")).amount
+
+
+@pytest.fixture(scope="module")
+def plain(settings: Settings) -> Iterator[served.Served]:
+    """Without a login."""
+    limits = replace(settings.limits, file_bytes=350_000)
+    with closing(served.Served(replace(settings, login="off", limits=limits, key=""))) as app:
+        yield app
+
+
+def test_uploaded_bytes_are_counted_and_refused_uploads_are_not(plain):
+    first = upload(plain, 200_000, "10.1.0.1")
+    sent = int(first.request.headers["content-length"])
+    assert first.status_code == 200 and bytes_used(plain, (ANONYMOUS, "10.1.0.1")) == sent
+    refused = upload(plain, 200_000, "10.1.0.1")
+    assert (
+        refused.status_code == 429 and "0.2 MB of uploads are left of your 0.4 MB" in refused.text and "again from" in refused.text
+    )
+    assert bytes_used(plain, (ANONYMOUS, "10.1.0.1")) == sent
+    assert upload(plain, 360_000, "10.1.0.2").status_code == 413 and bytes_used(plain, (ANONYMOUS, "10.1.0.2")) == 0
+    part = b'Content-Disposition: form-data; name="files"; filename="a.txt"'
+    body = (chunk for chunk in [b"--b\r\n", part, b"\r\n\r\nabc\r\n--b--\r\n"])  # sent without a length
+    headers = {"content-type": "multipart/form-data; boundary=b", "x-forwarded-for": "10.1.0.3"}
+    chunked = httpx.post(f"{plain.url}gradio_api/upload", content=body, headers=headers)
+    assert chunked.status_code == 200 and 80 < bytes_used(plain, (ANONYMOUS, "10.1.0.3")) < 120
+
+
+def test_without_a_login_its_pages_are_closed_and_everybody_is_anonymous(plain):
+    assert httpx.get(f"{plain.url}logout").status_code == httpx.post(f"{plain.url}login").status_code == 404
+    line = httpx.get(f"{plain.url}quota", headers={"x-forwarded-for": "10.1.0.7"}).text
+    assert line == "Left for you: 10 rows, 0.4 MB of uploads."
+
+
+def index(app: served.Served, rows: int, address: str) -> str:
+    """The last event of the stream."""
+    headers, data = {"x-forwarded-for": address}, [None, "\n".join(f"row {number}" for number in range(rows)), []]
+    event = httpx.post(f"{app.url}gradio_api/call/index_corpus", json={"data": [*data, "all-MiniLM-L6-v2"]}, headers=headers).json()
+    return httpx.get(f"{app.url}gradio_api/call/index_corpus/{event['event_id']}", headers=headers, timeout=60).text
+
+
+def test_an_endpoint_counts_for_the_visitor_who_calls_it(plain):
+    assert "event: complete" in index(plain, 6, "10.2.0.1")
+    refused = index(plain, 5, "10.2.0.1")
+    assert "event: error" in refused
+    assert "event: complete" in index(plain, 4, "10.2.0.1") and "event: complete" in index(plain, 10, "10.2.0.2")
+
+
+# Hugging Face ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_outside_of_a_space_huggingface_is_refused(monkeypatch, tmp_path):
+    """There Gradio would let in everyone as one user that it makes up."""
+    settings = Settings(home=tmp_path, hosted=True, login=HUGGING_FACE)
+    with pytest.raises(UserError, match="needs a Space of Hugging Face with `hf_oauth: true`"):
+        check_login(settings)
+    monkeypatch.setenv("SPACE_ID", "me/studio")  # anyone may set this: only on a Space is the other set too
+    with pytest.raises(UserError, match="needs a Space"):
+        check_login(settings)
+    monkeypatch.setenv("SYSTEM", "spaces")
+    for name in module.OF_A_SPACE:
+        monkeypatch.setenv(name, "x")
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match=r"needs one more package: pip install 'gradio\[oauth\]'"):
+        check_login(settings)
+    monkeypatch.setattr(module, "find_spec", lambda name: name)
+    check_login(settings)
+    monkeypatch.setenv("OAUTH_CLIENT_SECRET", "")  # Gradio would sign its cookies with a key that anyone knows
+    with pytest.raises(UserError, match="needs a Space"):
+        check_login(settings)
+
+
+def test_a_login_that_gradio_made_up_counts_for_nothing(app):
+    """Though a mocked session were there: the app, not only its start, knows that this is no Space."""
+    info = {"userinfo": {"preferred_username": "eve"}, "expires_at": time.time() + 60}
+    scope = {"type": "http", "headers": [], "app": app.app, "session": {"oauth_info": info}}
+    assert module.signed_in(module.Request(scope)) == ""
+
+
+def test_login_options_are_of_basic_alone(settings):
+    assert set(login_options(settings)) == {"auth", "auth_message"} and login_options(replace(settings, login="off")) == {}
+    with pytest.raises(UserError, match="SBERT_STUDIO_USERS"):
+        login_options(replace(settings, users=None))
+
+
+class Provider(BaseHTTPRequestHandler):
+    """What huggingface.co does: sends the browser back with a code, changes the code to a token of a user."""
+
+    lasts = 3600  # seconds
+
+    def do_GET(self) -> None:
+        url = f"http://{self.headers['host']}"
+        if self.path == "/.well-known/openid-configuration":
+            names = {"authorization": "/authorize", "token": "/token", "userinfo": "/user"}
+            self.send({"issuer": url, **{f"{name}_endpoint": url + path for name, path in names.items()}})
+        elif self.path.startswith("/authorize"):
+            asked = {name: values[0] for name, values in parse_qs(urlparse(self.path).query).items()}
+            answer = urlencode({"code": "code", "state": asked["state"]})
+            self.send_response(302)
+            self.send_header("Location", f"{asked['redirect_uri']}{'&' if '?' in asked['redirect_uri'] else '?'}{answer}")
+            self.end_headers()
+        elif self.path == "/user":
+            self.send({"sub": "1", "preferred_username": "ann", "name": "Ann", "profile": "", "picture": ""})
+
+    def do_POST(self) -> None:
+        sent = parse_qs(self.rfile.read(int(self.headers["content-length"])).decode())
+        good = sent.get("code") == ["code"]
+        user = {"sub": "1", "preferred_username": "ann", "name": "Ann", "profile": "", "picture": ""}
+        token = {"access_token": "token", "token_type": "bearer", "expires_in": Provider.lasts, "userinfo": user}
+        self.send(token if good else {"error": "invalid_grant"}, 200 if good else 400)
+
+    def send(self, value: object, status: int = 200) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def provider() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an app in a process of its own, which believes that it is a Space."""
+    pytest.importorskip("authlib")
+    pytest.importorskip("itsdangerous")
+    home, port = tmp_path_factory.mktemp("space"), free_port()
+    (home / "quotas.toml").write_text("[anonymous.hour]\nrows = 10\n[signed_in.hour]\nrows = 99\n")
+    with provider() as url:
+        env = os.environ | {
+            "SYSTEM": "spaces", "SPACE_ID": "me/studio", "OAUTH_CLIENT_ID": "id", "OAUTH_CLIENT_SECRET": "a secret",
+            "OAUTH_SCOPES": "profile", "OPENID_PROVIDER_URL": url, "SBERT_STUDIO_LOGIN": "huggingface",
+            "SBERT_STUDIO_HOME": str(home), "SBERT_STUDIO_QUOTAS": str(home / "quotas.toml"), "GRADIO_SERVER_PORT": str(port),
+            "GRADIO_SERVER_NAME": "127.0.0.1",
+        }  # fmt: skip
+        with (home / "log").open("wb") as log:
+            app = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=env, stdout=log, stderr=log)
+        try:
+            for _ in range(600):
+                try:
+                    httpx.get(f"http://127.0.0.1:{port}/quota").raise_for_status()
+                    break
+                except httpx.HTTPError:
+                    assert app.poll() is None, (home / "log").read_text()
+                    time.sleep(0.2)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            app.terminate()
+            app.wait(20)
+
+
+class Browser:
+    """Keeps cookies, the secure ones of http too, as Chromium does for this machine; follows redirects if told."""
+
+    def __init__(self) -> None:
+        self.cookies: dict[str, str] = {}
+
+    def get(self, url: str, follow: bool = True) -> httpx.Response:
+        while True:
+            answer = httpx.get(url, headers={"cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())})
+            for cookie in answer.headers.get_list("set-cookie"):
+                name, _, value = cookie.split(";")[0].partition("=")
+                self.cookies[name] = value
+            if not (follow and answer.is_redirect):
+                return answer
+            url = str(answer.next_request.url)
+
+
+def rest(space: str, browser: Browser) -> str:
+    return browser.get(f"{space}/quota").text
+
+
+def test_hugging_face_signs_in_by_its_redirects(space):
+    browser = Browser()
+    assert "auth_required" not in browser.get(space).text and rest(space, browser) == "Left for you: 10 rows."
+    assert browser.get(f"{space}/login/huggingface").status_code == 200
+    assert rest(space, browser) == "Left for you: 99 rows."
+    assert rest(space, Browser()) == "Left for you: 10 rows."
+    browser.get(f"{space}/logout")
+    assert rest(space, browser) == "Left for you: 10 rows."
+
+
+def test_a_wrong_state_signs_nobody_in(space):
+    """As when a page elsewhere sends a visitor's browser to the callback with the code of another account."""
+    browser = Browser()
+    begun = browser.get(f"{space}/login/huggingface", follow=False)
+    back = parse_qs(urlparse(begun.headers["location"]).query)
+    answer = browser.get(f"{space}/login/callback?code=code&state=x{back['state'][0]}", follow=False)
+    assert answer.is_redirect and answer.headers["location"].startswith("/login/huggingface?")
+    assert rest(space, browser) == "Left for you: 10 rows."
+    stranger = Browser()  # who never asked for a login
+    assert stranger.get(f"{space}/login/callback?code=code&state={back['state'][0]}", follow=False).status_code >= 300
+    assert rest(space, stranger) == "Left for you: 10 rows."
+
+
+def test_a_token_that_has_expired_is_nobodys(space, monkeypatch):
+    monkeypatch.setattr(Provider, "lasts", -1)
+    browser = Browser()
+    browser.get(f"{space}/login/huggingface")
+    assert "session" in browser.cookies and rest(space, browser) == "Left for you: 10 rows."
+
+
+def test_a_cookie_that_was_made_elsewhere_is_nobodys(space):
+    signed = Browser()
+    signed.get(f"{space}/login/huggingface")
+    payload, time_and_signature = signed.cookies["session"].split(".", 1)
+    session = json.loads(base64.b64decode(payload))
+    session["oauth_info"]["userinfo"]["preferred_username"] = "another"
+    forged = Browser()
+    forged.cookies["session"] = f"{base64.b64encode(json.dumps(session).encode()).decode()}.{time_and_signature}"
+    assert rest(space, signed) == "Left for you: 99 rows." and rest(space, forged) == "Left for you: 10 rows."
