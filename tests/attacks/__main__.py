@@ -23,6 +23,7 @@ ATTACKS = {  # each a module beside this one with `main() -> int`, and the secon
     "visits": 300,
     "spaces": 300,
     "two_instances": 300,
+    "copies": 300,
 }
 
 

@@ -43,9 +43,11 @@ def paste(page: Any, lines: Sequence[str]) -> None:
 
 
 def index(page: Any, name: str) -> None:
-    """Index what was uploaded or pasted, and wait until it is the corpus of this name."""
+    """Index what was uploaded or pasted, and wait until it is the corpus of this name, also in an open Search."""
     page.locator("#index").click()
     expect(page.locator("#corpus-menu")).to_contain_text(name)
+    if page.locator("#search-body").is_visible():
+        expect(page.locator("#status")).to_contain_text(name)
     expect(page.locator("#corpus-panel")).to_be_hidden()
 
 

@@ -94,7 +94,8 @@ def test_what_the_workbench_holds_is_read_when_it_is_asked_for(app: Served) -> N
     bench.embedder.embed(bench.registry.encoder(), ["a sentence that nobody has asked for"])
     ended = threading.Event()
     first, second = Stop(), Stop()
-    with bench.lines.maps.join(first), bench.lines.maps.join(second), bench.device.hold():
+    with bench.lines.maps.join(first) as turn, bench.lines.maps.join(second) as later, bench.device.hold():
+        assert list(turn) == [] and next(later) == 1
         now = figures(app)
         assert now['sbert_studio_queue_jobs{line="maps",state="running"}'] == 1
         assert now['sbert_studio_queue_jobs{line="maps",state="waiting"}'] == 1

@@ -3,7 +3,7 @@
 from sbert_app.corpus.hits import Hit, SearchResult
 from sbert_app.corpus.ranking.missed import BM25, MEANING, TOGETHER, HidingFilter, Miss, QueryWords, Standing
 from sbert_app.jobs.search.open_corpus import Judgements
-from sbert_app.ui.search import panels, view
+from sbert_app.ui.search import panels, standing_panel, view
 from sbert_app.ui.search.hit_view import card
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -34,7 +34,7 @@ def test_the_answer_names_reason_ranks_words_and_escapes_texts():
     words = QueryWords(shared=("moss",), lacking=("lawn", "graas"), typos={"graas": "grass"})
     filters = (HidingFilter("topic", HOSTILE, "topic: garden"),)
     miss = Miss("q", 7, HOSTILE, False, "dense", 12, 10, 450, standings, words, filters, read=20, length=90)
-    html = panels.answer(miss)
+    html = standing_panel.answer(miss)
     assert "<img" not in html and "The corpus holds no such text; the most similar row is 7." in html
     assert "<td>By words (BM25)</td><td>–</td><td>0.000 · no word in common</td>" in html and "rank of 450 without filters" in html
     assert "Words of the query that the row has: “moss”. That it lacks: “lawn” and “graas”." in html
@@ -42,5 +42,5 @@ def test_the_answer_names_reason_ranks_words_and_escapes_texts():
 
 
 def test_a_skipped_row_has_a_reason_and_no_table():
-    html = panels.answer(Miss("q", 7, skipped="blank sentence"))
+    html = standing_panel.answer(Miss("q", 7, skipped="blank sentence"))
     assert "Row 7 was skipped when the file was read: blank sentence." in html and "<table" not in html

@@ -36,7 +36,7 @@ def test_a_search_inside_a_selection_begins_without_the_former_query_and_filters
     session.put(selected := of_group(drawn, CLUSTERS, 1))
     filters = search.options.filters
     values = {component: component.value for component in search.options.components}
-    values |= {search._session: session, search._opened: "a1", search.query: "charged twice"}
+    values |= {search._session: session, search._since._opened: "a1", search.query: "charged twice"}
     values |= {filters.state: Filtering(indexed.corpus.filter_columns, {"team": ["Billing"]})}
     answer = search._on_inside(values)
     assert answer[search.query] == "" and answer[filters.state].filters == {} and " checked" not in answer[filters.menus]
@@ -49,7 +49,7 @@ def test_an_answer_that_another_question_overtook_changes_and_keeps_nothing(tab,
     session, parts = shared_bench.sessions.open(), tab.search
     open_example(shared_bench, session, "support_tickets.csv")
     values = {component: component.value for component in parts.options.components}
-    values |= {parts._session: session, parts._opened: "a1", parts.query: "charged twice"}
+    values |= {parts._session: session, parts._since._opened: "a1", parts.query: "charged twice"}
 
     def overtaken(*asked):
         session.begin(SEARCH.name)
@@ -65,8 +65,8 @@ def test_what_comes_with_a_corpus_leaves_the_answer_to_what_was_asked_since_it_o
     session, parts = shared_bench.sessions.open(), tab.search
     open_example(shared_bench, session, "support_tickets.csv")
     values = {component: component.value for component in parts.options.components}
-    values |= {parts._session: session, parts._opened: "a1", parts.query: "no sound"}
+    values |= {parts._session: session, parts._since._opened: "a1", parts.query: "no sound"}
     parts._on_search(values)
     late = parts._on_opened(values | {parts.query: "charged twice"})
     assert parts.hits not in late and "value" not in late[parts.options.ranking] and late[parts.body].visible
-    assert "charged twice" in parts._on_opened(values | {parts._opened: "b2", parts.query: "charged twice"})[parts.hits]
+    assert "charged twice" in parts._on_opened(values | {parts._since._opened: "b2", parts.query: "charged twice"})[parts.hits]

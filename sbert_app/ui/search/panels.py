@@ -1,7 +1,8 @@
-"""The parts of the Search tab around the hits: how it searches; judging hits by click; why an expected row is not among them."""
+"""The parts of the Search tab around the hits: how it searches, and judging hits by click."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import gradio as gr
@@ -9,16 +10,14 @@ from markupsafe import Markup
 
 from sbert_app.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS
-from sbert_app.corpus.ranking.missed import BM25, CUT, MEANING, TOGETHER, WORD_BY_WORD, Miss, Standing, quoted
-from sbert_app.jobs.declaring.option import read
+from sbert_app.errors import UserError
 from sbert_app.jobs.search.job import RERANKED
 from sbert_app.jobs.search.open_corpus import FILE, Judgements, Offered, as_csv, judge, judgements
-from sbert_app.jobs.search.why_not import WhyNotOptions, why_not
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.corpus.filters import Filtering, Filters
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent
+from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler, sent
 from sbert_app.ui.kit.files import FileButton
 from sbert_app.wording import amount
 
@@ -55,15 +54,6 @@ element.addEventListener('click', event => {
 """
 USE = "Add the file in Evaluation: it measures how well each way to rank answers your queries."
 SHOW_BUTTONS = "on => { document.body.classList.toggle('judging', on); }"
-ANSWER = "standing-answer"
-TEXT_LENGTH = 300  # characters of the row's text
-WAYS = {
-    MEANING: "By meaning (cosine)",
-    BM25: "By words (BM25)",
-    TOGETHER: "Both together (sum of z-scores)",
-    WORD_BY_WORD: "Word by word (MaxSim)",
-}
-Asked = Callable[[Values], dict[str, Any]]  # what is searched for and how, by the names of the options
 
 
 @dataclass(frozen=True)
@@ -77,9 +67,40 @@ class ChosenOptions:
 
 @dataclass(frozen=True)
 class AskedSince:
-    """The last opening of a corpus, as the page calls it, after which something was searched for."""
+    """The last opening of a corpus, as the page calls it, after which something was searched for, and the filters in force."""
 
     opened: str
+    filters: Mapping[str, Any]
+
+
+class SinceOpened:
+    """What is asked for since the corpus was opened: counts for all that is asked beside it.
+
+    The page's own state has the filters that a search has set only when that search has ended.
+    """
+
+    def __init__(self, session: gr.State, opened: gr.State, filters: gr.State) -> None:
+        self._session, self._opened, self._filters = session, opened, filters
+
+    def asked(self, values: Values) -> AskedSince | None:
+        since = values[self._session].get(AskedSince)
+        return since if since and since.opened == values[self._opened] else None
+
+    def now(self, values: Values) -> Values:
+        """The values, with the filters that are in force now."""
+        since = self.asked(values)
+        return values | {self._filters: replace(values[self._filters], filters=since.filters)} if since else values
+
+    @contextmanager
+    def note(self, values: Values) -> Iterator[None]:
+        """These are asked for from now on, unless the block refuses them."""
+        session, before = values[self._session], self.now(values)
+        session.put(AskedSince(values[self._opened], values[self._filters].filters))
+        try:
+            yield
+        except UserError:
+            session.put(AskedSince(values[self._opened], before[self._filters].filters))
+            raise
 
 
 class SearchControls:
@@ -158,60 +179,3 @@ def count(judgements: Judgements) -> Markup:
     number, queries = len(judgements.grades), len({query for query, _ in judgements.grades})
     text = f"{amount(number, 'hit')} of {amount(queries, 'query', 'queries')} judged. {USE}"
     return html.hint(text) if number else Markup()
-
-
-class StandingPanel:
-    """A folded block, without visitors' data."""
-
-    def __init__(self, bench: Workbench) -> None:
-        self._bench = bench
-        with gr.Accordion("Expected another row?", open=False, elem_id="standing") as self.block:
-            with gr.Row(elem_classes="query-row"):
-                self.expected = gr.Textbox(
-                    label="Its row number or its text", lines=1, max_lines=1, scale=6, min_width=220, elem_id="expected"
-                )
-                self.go = gr.Button("Why was it not found?", scale=0, min_width=190, elem_id="why-not")
-            self.answer = gr.HTML(elem_id=ANSWER, js_on_load=None)
-
-    def listen(self, asked: Asked, session: gr.State, inputs: set[Any], hits: gr.HTML) -> None:
-        """Answer for the search that the inputs describe; other hits take the answer away."""
-
-        def on_asked(values: Values) -> Updates:
-            search = read(WhyNotOptions, asked(values) | {"expected": values[self.expected]}, self._bench.settings.limits)
-            return {self.answer: answer(why_not(self._bench, values[session], search))}
-
-        triggers = [self.expected.submit, self.go.click]
-        answered = gr.on(triggers, handler(on_asked), {*inputs, self.expected}, [self.answer], **busy(ANSWER))
-        no_longer_busy(answered, ANSWER)
-        hits.change(None, None, self.answer, js="() => ''", **PRIVATE)
-
-
-def answer(miss: Miss) -> Markup:
-    """The reason in one sentence, the row's text, a table of ranks, and what else is known."""
-    parts = [Markup('<p class="standing-reason">{}</p>').format(miss.in_words)]
-    if not miss.in_corpus:
-        parts.insert(0, Markup("<p>{}</p>").format(f"The corpus holds no such text; the most similar row is {miss.row:,}."))
-    if miss.sentence:
-        text = html.short(miss.sentence, TEXT_LENGTH)
-        parts.append(Markup('<p class="standing-text" dir="auto"><span>row {}</span> {}</p>').format(f"{miss.row:,}", text))
-    if miss.standings:
-        among = f"rank of {miss.of:,}{' without filters' if miss.filters else ''}"
-        parts.append(html.table(["ranked", among, "score"], [_line(standing) for standing in miss.standings]))
-    return Markup('<div class="standing" role="status">{}{}</div>').format(Markup().join(parts), html.notes(_notes(miss)))
-
-
-def _line(standing: Standing) -> list[str]:
-    rank = "–" if standing.rank is None else f"{standing.rank:,}"
-    score = "" if standing.score is None else f"{standing.score:.3f}"
-    return [WAYS[standing.way], rank, " · ".join(filter(None, [score, standing.note]))]
-
-
-def _notes(miss: Miss) -> Iterator[str]:
-    words = miss.words
-    if words.shared or words.lacking:
-        has, lacks = (quoted(group) or "none" for group in (words.shared, words.lacking))
-        yield f"Words of the query that the row has: {has}. That it lacks: {lacks}."
-    for word, meant in words.typos.items():
-        yield f"No row has “{word}”; “{meant}” occurs."
-    if miss.read < miss.length and miss.reason != CUT:
-        yield f"The model reads the first {miss.read:,} of its {miss.length:,} characters."

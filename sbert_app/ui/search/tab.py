@@ -23,7 +23,8 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent, typed_text
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view
-from sbert_app.ui.search.panels import JUDGED, PICKED, AskedSince, ChosenOptions, JudgingPanel, SearchControls, StandingPanel
+from sbert_app.ui.search.panels import JUDGED, PICKED, ChosenOptions, JudgingPanel, SearchControls, SinceOpened
+from sbert_app.ui.search.standing_panel import StandingPanel
 
 HITS = "hits"  # the element of the result
 INSIDE = "inside"  # the chip of what is selected on the map
@@ -62,7 +63,8 @@ class SearchTab:
     def listen(self, opened: gr.State, selection: gr.HTML) -> None:
         """Connect events. `opened` changes with the session's corpus; selection: of the map, in which one can search."""
         options = self.options.components
-        everything, self._opened = {self._session, opened, self.query, *options}, opened
+        everything = {self._session, opened, self.query, *options}
+        self._since = SinceOpened(self._session, opened, self.options.filters.state)
         answer = [self.chips, self.hits]
         judged = [self.judging.row, self.standing.block, *self.judging.outputs]
         filters = self.options.filters
@@ -100,22 +102,25 @@ class SearchTab:
         query = first_query(self._bench, session, typed)
         collection = session.get(OpenCollection)
         status = collection_card(collection) if collection else card(indexed, session.get(Indexing))
-        asked = session.get(AskedSince) == AskedSince(values[self._opened])
-        answer = {} if asked else self._answered(values | {self.query: query})
-        meanwhile = self.chips not in answer  # something else was asked, with what the page has now
-        if query != typed and not meanwhile:
-            answer[self.query] = query
-        return {
+        shown = {
             self.body: gr.Column(visible=True),
             self.status: status + html.cautions(cautions(self._bench, session)),
             self.judging.row: gr.Row(visible=collection is None),
             self.standing.block: gr.Accordion(visible=collection is None and session.get(Within) is None),
-            **self.options.of_corpus(offered(self._bench, session), values, meanwhile),
             **self.judging.shown(session),
-            **answer,
         }
+        menus = offered(self._bench, session)
+        # Last of all: what is asked from here on is answered after this, so that its answer stays.
+        answer = {} if self._since.asked(values) else self._answered(values | {self.query: query})
+        meanwhile = self.chips not in answer  # something else was asked, with what the page has now
+        if query != typed and not meanwhile:
+            answer[self.query] = query
+        return {**shown, **self.options.of_corpus(menus, values, meanwhile), **answer}
 
     def _on_search(self, values: Values) -> Updates:
+        return self._searched(self._since.now(values))
+
+    def _searched(self, values: Values) -> Updates:
         updates = self._search(values)
         if self.chips in updates:  # else something else was asked meanwhile, which is kept
             self._keep(values)
@@ -126,14 +131,14 @@ class SearchTab:
 
     def _on_filters(self, values: Values, event: gr.EventData) -> Updates:
         chosen = self.options.filters.changed(values, event)
-        return chosen | self._on_search(values | chosen)
+        return chosen | self._searched(values | chosen)
 
     def _search(self, values: Values, **more: Any) -> Updates:
         """The hits, with links to take them along, and the chips."""
         options, session, asked = self.options, values[self._session], self._read(values, **more)
-        session.put(AskedSince(values[self._opened]))
-        run = session.begin(SEARCH.name)
-        result = search(self._bench, session, asked)
+        with self._since.note(values):
+            run = session.begin(SEARCH.name)
+            result = search(self._bench, session, asked)
         other = beside(self._bench, session, values[options.beside], asked) if values[options.beside] else None
         hits = self._results(session, result, other)
         if result.hits:
@@ -151,28 +156,28 @@ class SearchTab:
 
     def _on_picked(self, values: Values, event: gr.EventData) -> Updates:
         """More hits, those of another ranking beside them, or rows like one of them."""
-        picked, options = sent(event), self.options
+        picked, options, values = sent(event), self.options, self._since.now(values)
         if top := picked.get("top"):
             return self._search(values, top=top)
         if beside := picked.get("beside"):
             changed = {options.beside: beside}
-            return changed | self._on_search(values | changed)
+            return changed | self._searched(values | changed)
         session, row = values[self._session], picked.get("row")
         asked = self._read(values | {self.query: f"row {row}"})
-        session.put(AskedSince(values[self._opened]))
-        run = session.begin(SEARCH.name)
-        result = more_like(self._bench, session, row, asked)
+        with self._since.note(values):
+            run = session.begin(SEARCH.name)
+            result = more_like(self._bench, session, row, asked)
         hits, chips = self._results(session, result), self._chips(values)
         return self._unless_overtaken(run, {self.query: result.query, self.hits: hits, self.chips: chips})
 
     def _on_removed(self, values: Values, event: gr.EventData) -> Updates:
         """Remove the filter or switch off the option whose chip was clicked, and search again."""
-        name = sent(event).get("filter")
+        name, values = sent(event).get("filter"), self._since.now(values)
         if name == INSIDE:
             values[self._session].drop(Within)
             return {**self._answered(values), self.standing.block: gr.Accordion(visible=True)}
         changed = self.options.without(values, name)
-        return {**changed, **self._on_search(values | changed)}
+        return {**changed, **self._searched(values | changed)}
 
     def _on_inside(self, values: Values) -> Updates:
         """Search only what is selected on the map, all of it: without the former query and filters.
@@ -183,7 +188,9 @@ class SearchTab:
         search_inside(session)
         cleared = filters.show(replace(values[filters.state], filters={})) | {self.query: ""}
         self._keep(values | cleared)
-        return {**cleared, **self._answered(values | cleared), self.standing.block: gr.Accordion(visible=False)}
+        with self._since.note(values | cleared):
+            answer = self._answered(values | cleared)
+        return {**cleared, **answer, self.standing.block: gr.Accordion(visible=False)}
 
     def _answered(self, values: Values) -> Updates:
         """The answer to the query, if there is one."""

@@ -103,7 +103,7 @@ def test_who_leaves_the_page_leaves_the_line(shared_bench, session):
         if "UMAP" in step.stage and "Preview" not in step.stage:
             break
     steps.close()
-    assert shared_bench.lines.maps._tickets == []
+    assert shared_bench.lines.maps.counts() == {"running": 0, "waiting": 0}
 
 
 def test_a_map_of_the_example_is_drawn_though_the_example_leaves_the_cache(shared_bench, session):
