@@ -10,6 +10,7 @@ from sbert_app.corpus_map.colouring import CLUSTERS
 from sbert_app.corpus_map.projecting import Projection
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.corpus_map.selection import of_group
+from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.search.job import SEARCH, search
 from sbert_app.mapping.clusters import K_MEANS, Clustering
@@ -70,3 +71,20 @@ def test_what_comes_with_a_corpus_leaves_the_answer_to_what_was_asked_since_it_o
     late = parts._on_opened(values | {parts.query: "charged twice"})
     assert parts.hits not in late and "value" not in late[parts.options.ranking] and late[parts.body].visible
     assert "charged twice" in parts._on_opened(values | {parts._since._opened: "b2", parts.query: "charged twice"})[parts.hits]
+
+
+def test_filters_that_one_search_sets_count_for_those_beside_it_unless_they_are_refused(tab, shared_bench):
+    """The page's own state has them only when that search has ended; here it never does."""
+    session, parts = shared_bench.sessions.open(), tab.search
+    indexed = open_example(shared_bench, session, "support_tickets.csv")
+    state = parts.options.filters.state
+    values = {component: component.value for component in parts.options.components}
+    values |= {parts._session: session, parts._since._opened: "a1", parts.query: "charged twice"}
+    values |= {state: Filtering(indexed.corpus.filter_columns)}
+    parts._on_filters(values, SimpleNamespace(_data={"filters": {"team": ["Billing"]}}))
+    assert "team: Billing" in parts._on_search(values)[parts.chips]
+    with pytest.raises(UserError):
+        parts._on_filters(values, SimpleNamespace(_data={"filters": {"no such column": ["x"]}}))
+    assert "team: Billing" in parts._on_search(values)[parts.chips]
+    parts._on_removed(values, SimpleNamespace(_data={"filter": "filter team"}))
+    assert "Billing" not in parts._on_search(values)[parts.chips]
