@@ -29,8 +29,8 @@ FIRST_QUERIES = {
     "support_tickets.csv": "charged two times for the same thing",
     "field_notes.csv": "my kettle has white stuff inside",
 }
-REFERENCES = "reference pairs"
-KEPT = 20  # in memory: two corpora, embedded and indexed, and the reference pairs' scores, for each of a few models
+REFERENCES, CALIBRATION = "reference pairs", "random pairs"
+KEPT = 20  # in memory: two corpora, embedded and indexed, and the scores of reference and random pairs, for each of a few models
 
 Made = TypeVar("Made")
 
@@ -61,9 +61,13 @@ class ExampleCorpora:
         """Calibration from this corpus if the encoder embedded it, else from the example support tickets."""
         if corpus is not None and corpus.fingerprint == encoder.fingerprint and corpus.calibration:
             return corpus.calibration
-        example, embeddings = self._embedded(CALIBRATION_EXAMPLE, encoder)  # not indexed: FAISS and BM25 take a third of a second
-        calibration = Calibration.from_embeddings(example.name, embeddings)
-        return replace(calibration, example=True) if calibration else None
+
+        def draw() -> Calibration | None:
+            example, embeddings = self._embedded(CALIBRATION_EXAMPLE, encoder)  # not indexed: FAISS and BM25 take 0.3 s
+            calibration = Calibration.from_embeddings(example.name, embeddings)
+            return replace(calibration, example=True) if calibration else None
+
+        return self._once(CALIBRATION, encoder, draw)
 
     def scale(self, encoder: "Encoder", corpus: IndexedCorpus | None = None) -> Scale | None:
         """What this encoder's scores mean: random pairs as in `calibration`, and the reference pairs."""

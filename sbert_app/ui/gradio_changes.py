@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from uvicorn.config import HTTP_PROTOCOLS, LOGGING_CONFIG
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from gradio import Blocks
     from gradio.queueing import Event
     from gradio.routes import App
-    from gradio.state_holder import SessionState
-
 MODULE, WRITER = "gradio.component_meta", "create_or_modify_pyi"
 HEAD_SECONDS = 30.0  # to send the head of a request in
 
@@ -89,16 +87,20 @@ class DiscardingDict(dict[int, dict[str, Any]]):
 
 
 def use_lean_pages(server: "App", page: "Blocks") -> None:
-    """Make a launched app keep the states of pages without that copy."""
-    from gradio.state_holder import StateHolder
+    """Make a launched app keep the states of pages without that copy: it would cost a page, or a call of an endpoint, 30 ms."""
+    from gradio.state_holder import SessionState, StateHolder
+
+    class LeanState(SessionState):
+        def __init__(self, blocks: Any) -> None:
+            super().__init__(cast(Any, SimpleNamespace(default_config=blocks.default_config, blocks=())))
+            self.config_values = DiscardingDict()
+            setattr(self.blocks_config, "config_for_block", nothing)  # noqa: B010 - mypy allows no assignment
 
     class LeanPages(StateHolder):
-        def __getitem__(self, session_id: str) -> "SessionState":
-            exists = session_id in self.session_data
-            state = super().__getitem__(session_id)
-            if not exists:
-                state.config_values = DiscardingDict()
-            return state
+        def __getitem__(self, session_id: str) -> SessionState:
+            if session_id not in self.session_data:
+                self.session_data[session_id] = LeanState(self.blocks)
+            return super().__getitem__(session_id)
 
     server.state_holder = LeanPages()
     server.state_holder.set_blocks(page)

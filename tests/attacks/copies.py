@@ -18,7 +18,7 @@ from pathlib import Path
 import httpx
 
 from tests.attacks.bound import left
-from tests.attacks.server import CROSS, MODEL, ROOT, RefusedError, Server, call, serving
+from tests.attacks.server import ROOT, RefusedError, Server, call, serving
 from tests.browser.chromium import free_port
 
 VISITORS, SECONDS, LINES = 30, 60, 60
@@ -58,9 +58,8 @@ class Crowd:
                 try:
                     if corpus is None:
                         lines = "\n".join(f"visitor{number}x: parcel {row} is late" for row in range(LINES))
-                        corpus = (await call(client, self.url, "index_corpus", [None, lines, [], MODEL], number))["corpus"]
-                    asked = [corpus, "late", 3, None, False, False, CROSS, ""]
-                    hits = (await call(client, self.url, "search", asked, number))["hits"]
+                        corpus = (await call(client, self.url, "index_corpus", number, lines=lines))["corpus"]
+                    hits = (await call(client, self.url, "search", number, corpus=corpus, query="late", top=3))["hits"]
                     self.crossed += sum(f"visitor{number}x" not in hit["sentence"] for hit in hits)
                     self.answers[self.phase, client.cookies.get(COOKIE, "")] += 1
                 except RefusedError as refusal:
@@ -92,7 +91,7 @@ async def attack(home: Path) -> bool:
     print(f"answers: {dict(crowd.answers)}; crossed {crowd.crossed}; tracebacks of the other copy {traced}")
     print(f"refused: {dict(crowd.refused)}")
     print(f"broken requests: {len(crowd.errors)} {sorted(set(crowd.errors))[:6]}")
-    stayed = all(error.startswith("one killed") or crowd.phase == "one killed" for error in crowd.errors)
+    stayed = all(error.startswith("one killed") for error in crowd.errors)
     return stayed and not crowd.crossed and not traced and crowd.moved == crowd.homes["one"] and crowd.lost <= crowd.homes["one"]
 
 

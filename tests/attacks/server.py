@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,9 @@ workbench.warm_up = lambda *_: workbench.log.info("ready after 0 s, not warmed u
 import app
 app.main()
 """  # for a test about limits, which need not wait for the examples
+
+
+_endpoints: dict[str, Any] = {}  # by address of the app
 
 
 class Server:
@@ -55,8 +58,13 @@ class Server:
 
 
 @contextmanager
-def serving(home: Path, hosted: bool, limits: dict[str, int] | None = None) -> Iterator[Server]:
-    """Start `python app.py` over a home; wait until its examples are ready; end it at last. limits: other than the hosted ones."""
+def serving(
+    home: Path, hosted: bool, limits: Mapping[str, int] | None = None, variables: Mapping[str, str] | None = None
+) -> Iterator[Server]:
+    """Start `python app.py` over a home; wait until its examples are ready; end it at last.
+
+    limits: other than the hosted ones; variables: more of the environment.
+    """
     port = free_port()
     log = home.parent / f"app-{port}.log"
     env = os.environ | {
@@ -65,6 +73,7 @@ def serving(home: Path, hosted: bool, limits: dict[str, int] | None = None) -> I
         "GRADIO_SERVER_PORT": str(port),
         "GRADIO_TEMP_DIR": str(home.parent / f"gradio-{port}"),
         "HF_HUB_OFFLINE": "1",
+        **(variables or {}),
     }
     with log.open("wb") as stream:
         command = [sys.executable, "-c", LIMITED.format(limits)] if limits else [sys.executable, "app.py"]
@@ -91,11 +100,23 @@ class RefusedError(Exception):
     """An endpoint answered with a sentence instead of a result."""
 
 
-async def call(client: httpx.AsyncClient, url: str, name: str, data: list[Any], visitor: int) -> Any:
+def address(visitor: int) -> dict[str, str]:
+    """The headers that give a visitor an address of its own."""
+    return {"x-forwarded-for": f"10.1.{visitor // 250}.{visitor % 250}"}
+
+
+async def parameters(client: httpx.AsyncClient, url: str, name: str) -> list[tuple[str, Any]]:
+    """The names and defaults of an endpoint's parameters."""
+    if url not in _endpoints:
+        _endpoints[url] = (await client.get(f"{url}/gradio_api/info")).raise_for_status().json()["named_endpoints"]
+    return [(each["parameter_name"], each.get("parameter_default")) for each in _endpoints[url][f"/{name}"]["parameters"]]
+
+
+async def call(client: httpx.AsyncClient, url: str, name: str, visitor: int, **given: Any) -> Any:
     """Call a named endpoint as this visitor, who has an address of its own. Raises RefusedError for a refusal."""
-    headers = {"x-forwarded-for": f"10.1.{visitor // 250}.{visitor % 250}"}
-    body = {"data": data, "session_hash": f"visitor{visitor}"}
-    response = await client.post(f"{url}/gradio_api/call/{name}", json=body, headers=headers)
+    headers, data = address(visitor), [given.pop(each, default) for each, default in await parameters(client, url, name)]
+    assert not given, f"{name} has no {', '.join(given)}"
+    response = await client.post(f"{url}/gradio_api/call/{name}", json={"data": data}, headers=headers)
     response.raise_for_status()
     event, result = "", None
     async with client.stream("GET", f"{url}/gradio_api/call/{name}/{response.json()['event_id']}", headers=headers) as stream:

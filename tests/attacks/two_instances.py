@@ -18,10 +18,10 @@ import httpx
 from sbert_app.corpus.library import Library
 from sbert_app.runs.run import Runs
 from tests.attacks.bound import bounded
-from tests.attacks.server import CROSS, MODEL, ROOT, RefusedError, Server, call, serving
+from tests.attacks.server import ROOT, RefusedError, Server, call, serving
 
 KILLS, LONGEST_SECONDS, ROWS, LINES = 5, 12.0, 120, 60
-TRAINED = ["regression", "quick", MODEL, "", 1, 8, None, None, False, "", "", None, None]
+TRAINED = {"objective": "regression", "epochs": 1, "batch_size": 8}
 
 
 class Instance:
@@ -41,9 +41,9 @@ class Instance:
         while True:
             size = next(self._sizes)
             lines = "\n".join(f"corpus {size}: parcel {number} is late" for number in range(size))
-            indexed = await call(client, self.server.url, "index_corpus", [None, lines, [], MODEL], 1)
+            indexed = await call(client, self.server.url, "index_corpus", 1, lines=lines)
             self.corpora.add(size)
-            found = await call(client, self.server.url, "search", [indexed["corpus"], "late", 3, None, False, False, CROSS, ""], 1)
+            found = await call(client, self.server.url, "search", 1, corpus=indexed["corpus"], query="late", top=3)
             if not all(f"corpus {size}:" in hit["sentence"] for hit in found["hits"]):
                 self.faults.append(f"a search in corpus {size} found rows of another")
 
@@ -52,7 +52,7 @@ class Instance:
             with self._labelled.open("rb") as file:
                 uploaded = await client.post(f"{self.server.url}/gradio_api/upload", files={"files": file})
             sent = {"path": uploaded.json()[0], "meta": {"_type": "gradio.FileData"}}
-            result = await call(client, self.server.url, "fine_tune", [sent, *TRAINED], 2)  # events of one visitor's two calls mix
+            result = await call(client, self.server.url, "fine_tune", 2, file=sent, **TRAINED)
             if "verdict" in result:
                 self.runs.add(result["run"])
             else:

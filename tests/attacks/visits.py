@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 
 from tests.attacks.bound import bounded
-from tests.attacks.server import CROSS, MODEL, Server, call, serving
+from tests.attacks.server import Server, call, serving
 
 VISITS, FIRST = 500, 100
 LINES = 200
@@ -22,12 +22,12 @@ async def visit(client: httpx.AsyncClient, server: Server, number: int) -> None:
     """Open the page, index a corpus of one's own, search it, compare two sentences, and every tenth time find its duplicates."""
     (await client.get(server.url)).raise_for_status()
     lines = "\n".join(f"visit {number}, sentence {i} of {i * number % 97} words about {i % 13} things" for i in range(LINES))
-    corpus = (await call(client, server.url, "index_corpus", [None, lines, [], MODEL], number))["corpus"]
-    hits = (await call(client, server.url, "search", [corpus, "many things", 10, None, False, False, CROSS], number))["hits"]
+    corpus = (await call(client, server.url, "index_corpus", number, lines=lines))["corpus"]
+    hits = (await call(client, server.url, "search", number, corpus=corpus, query="many things", top=10))["hits"]
     assert len(hits) == 10
-    await call(client, server.url, "similarity", [f"a cat {number}", f"a kitten {number}", MODEL, ""], number)
+    await call(client, server.url, "similarity", number, sentence1=f"a cat {number}", sentence2=f"a kitten {number}")
     if number % 10 == 0:
-        await call(client, server.url, "duplicates", [corpus, 0.85, 10, None], number)
+        await call(client, server.url, "duplicates", number, corpus=corpus, threshold=0.85, top=10)
 
 
 async def attack(server: Server) -> bool:

@@ -34,7 +34,7 @@ def server(tmp_path_factory) -> Iterator[Server]:
 
 async def load_models(server: Server) -> None:
     async with httpx.AsyncClient(timeout=60) as client:
-        await call(client, server.url, "similarity", ["a cat", "a kitten", MODEL, CROSS], next(VISITORS))
+        await call(client, server.url, "similarity", next(VISITORS), sentence1="a cat", sentence2="a kitten", cross_encoder=CROSS)
 
 
 @pytest.fixture(scope="module")
@@ -69,16 +69,16 @@ def files(tmp_path_factory) -> dict[str, str]:
     return {path.stem: str(path) for path in folder.iterdir()}
 
 
-JOBS = {  # endpoint and what is sent after the file
-    "encode": ("encode", "lines", ["", [], MODEL]),
-    "index_corpus": ("index_corpus", "lines", ["", [], MODEL]),
-    "score_pairs": ("score_pairs", "pairs", ["", "", "", MODEL]),
-    "evaluate": ("evaluate", "pairs", [MODEL, ["sbert", "cross-encoder"], CROSS, "", False]),
-    "evaluate, svr": ("evaluate", "pairs", [MODEL, ["svr"], CROSS, "", False]),
-    "evaluate, classes": ("evaluate", "classes", [MODEL, ["sbert"], CROSS, "", True]),
-    "transfer": ("transfer", "classes", [MODEL, "", "", None, None, False]),
-    "transfer, quick": ("transfer", "classes", [MODEL, "", "", None, None, True]),
-    "timing": ("timing", "lines", ["", [], 10_000, 20, MODEL, False, CROSS]),
+JOBS: dict[str, tuple[str, str, dict[str, object]]] = {  # endpoint, its file, and what else is sent
+    "encode": ("encode", "lines", {}),
+    "index_corpus": ("index_corpus", "lines", {}),
+    "score_pairs": ("score_pairs", "pairs", {}),
+    "evaluate": ("evaluate", "pairs", {"systems": ["sbert", "cross-encoder"]}),
+    "evaluate, svr": ("evaluate", "pairs", {"systems": ["svr"]}),
+    "evaluate, classes": ("evaluate", "classes", {"systems": ["sbert"], "quick": True}),
+    "transfer": ("transfer", "classes", {}),
+    "transfer, quick": ("transfer", "classes", {"quick": True}),
+    "timing": ("timing", "lines", {"seconds": 20, "cross_encoder": CROSS}),
 }
 
 
@@ -91,7 +91,7 @@ async def uploaded(client: httpx.AsyncClient, server: Server, path: str) -> dict
 async def is_free(client: httpx.AsyncClient, server: Server) -> bool:
     """Whether a heavy job of another visitor is let in."""
     try:
-        await call(client, server.url, "encode", [None, "a single sentence", [], MODEL], next(VISITORS))
+        await call(client, server.url, "encode", next(VISITORS), lines="a single sentence")
     except RefusedError as refusal:
         return "Too busy" not in str(refusal)
     return True
@@ -128,7 +128,8 @@ def test_a_client_that_leaves_frees_its_place(server, files, job):
             await freed(client, server)  # the test before has ended
 
             async def ask() -> object:
-                return await call(client, server.url, name, [await uploaded(client, server, files[file]), *values], next(VISITORS))
+                sent = await uploaded(client, server, files[file])
+                return await call(client, server.url, name, next(VISITORS), file=sent, **values)
 
             leaving = await begun(client, server, lambda: asyncio.ensure_future(ask()))
             leaving.cancel()
@@ -147,7 +148,7 @@ def test_a_job_that_takes_too_long_says_so(strict_server, files, job):
             await freed(client, server)
             sent, start = await uploaded(client, server, files[file]), time.monotonic()
             with pytest.raises(RefusedError) as refused:
-                await call(client, server.url, name, [sent, *values], next(VISITORS))
+                await call(client, server.url, name, next(VISITORS), file=sent, **values)
             return str(refused.value), time.monotonic() - start
 
     text, seconds = asyncio.run(wait())
@@ -177,13 +178,13 @@ def test_a_training_goes_on_when_its_client_leaves_and_other_jobs_are_served(ser
     async def leave() -> tuple[float, str]:
         async with httpx.AsyncClient(timeout=60) as client:
             sent = await uploaded(client, server, LABELLED)
-            values = [sent, "regression", "quick", MODEL, OWNER, None, None, None, None, False, "", "", None, None, ""]
+            asked = {"objective": "regression", "owner": OWNER}
             with pytest.raises(TimeoutError):
-                await asyncio.wait_for(call(client, server.url, "fine_tune", values, next(VISITORS)), 4)
+                await asyncio.wait_for(call(client, server.url, "fine_tune", next(VISITORS), file=sent, **asked), 4)
             seconds = await freed(client, server)
             sent = await uploaded(client, server, LABELLED)
             with pytest.raises(RefusedError) as refused:
-                await call(client, server.url, "fine_tune", [sent, *values[1:]], next(VISITORS))
+                await call(client, server.url, "fine_tune", next(VISITORS), file=sent, **asked)
             return seconds, str(refused.value)
 
     seconds, refusal = asyncio.run(leave())
@@ -202,7 +203,7 @@ def test_a_malformed_file_is_one_line_in_the_log(server, file):
     async def send() -> None:
         async with httpx.AsyncClient(timeout=60) as client:
             with pytest.raises((RefusedError, httpx.HTTPStatusError)):
-                await call(client, server.url, "encode", [file, "", [], MODEL], next(VISITORS))
+                await call(client, server.url, "encode", next(VISITORS), file=file)
 
     before = server.log()
     asyncio.run(send())

@@ -5,14 +5,12 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import parse_qs, urlencode, urlparse
+from urllib.parse import parse_qs, urlparse
 
 import httpx
 import pytest
@@ -26,6 +24,7 @@ from sbert_app.ui.login import check_login, login_options
 from sbert_app.users import MOST_OF_BOTH, SALT_BYTES, hashed
 from tests import served
 from tests.browser.chromium import free_port
+from tests.oauth import Browser, Provider, provider
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "correct horse"  # noqa: S105
@@ -213,65 +212,14 @@ def test_login_options_are_of_basic_alone(settings):
         login_options(replace(settings, users=None))
 
 
-class Provider(BaseHTTPRequestHandler):
-    """What huggingface.co does: sends the browser back with a code, changes the code to a token of a user."""
-
-    lasts = 3600  # seconds
-
-    def do_GET(self) -> None:
-        url = f"http://{self.headers['host']}"
-        if self.path == "/.well-known/openid-configuration":
-            names = {"authorization": "/authorize", "token": "/token", "userinfo": "/user"}
-            self.send({"issuer": url, **{f"{name}_endpoint": url + path for name, path in names.items()}})
-        elif self.path.startswith("/authorize"):
-            asked = {name: values[0] for name, values in parse_qs(urlparse(self.path).query).items()}
-            answer = urlencode({"code": "code", "state": asked["state"]})
-            self.send_response(302)
-            self.send_header("Location", f"{asked['redirect_uri']}{'&' if '?' in asked['redirect_uri'] else '?'}{answer}")
-            self.end_headers()
-        elif self.path == "/user":
-            self.send({"sub": "1", "preferred_username": "ann", "name": "Ann", "profile": "", "picture": ""})
-
-    def do_POST(self) -> None:
-        sent = parse_qs(self.rfile.read(int(self.headers["content-length"])).decode())
-        good = sent.get("code") == ["code"]
-        user = {"sub": "1", "preferred_username": "ann", "name": "Ann", "profile": "", "picture": ""}
-        token = {"access_token": "token", "token_type": "bearer", "expires_in": Provider.lasts, "userinfo": user}
-        self.send(token if good else {"error": "invalid_grant"}, 200 if good else 400)
-
-    def send(self, value: object, status: int = 200) -> None:
-        body = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-@contextmanager
-def provider() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-
-
 @pytest.fixture(scope="module")
 def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of an app in a process of its own, which believes that it is a Space."""
-    pytest.importorskip("authlib")
-    pytest.importorskip("itsdangerous")
     home, port = tmp_path_factory.mktemp("space"), free_port()
     (home / "quotas.toml").write_text("[anonymous.hour]\nrows = 10\n[signed_in.hour]\nrows = 99\n")
-    with provider() as url:
-        env = os.environ | {
-            "SYSTEM": "spaces", "SPACE_ID": "me/studio", "OAUTH_CLIENT_ID": "id", "OAUTH_CLIENT_SECRET": "a secret",
-            "OAUTH_SCOPES": "profile", "OPENID_PROVIDER_URL": url, "SBERT_STUDIO_LOGIN": "huggingface",
+    with provider() as variables:
+        env = os.environ | variables | {
             "SBERT_STUDIO_HOME": str(home), "SBERT_STUDIO_QUOTAS": str(home / "quotas.toml"), "GRADIO_SERVER_PORT": str(port),
-            "GRADIO_SERVER_NAME": "127.0.0.1",
         }  # fmt: skip
         with (home / "log").open("wb") as log:
             app = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=env, stdout=log, stderr=log)
@@ -287,23 +235,6 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         finally:
             app.terminate()
             app.wait(20)
-
-
-class Browser:
-    """Keeps cookies, the secure ones of http too, as Chromium does for this machine; follows redirects if told."""
-
-    def __init__(self) -> None:
-        self.cookies: dict[str, str] = {}
-
-    def get(self, url: str, follow: bool = True) -> httpx.Response:
-        while True:
-            answer = httpx.get(url, headers={"cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())})
-            for cookie in answer.headers.get_list("set-cookie"):
-                name, _, value = cookie.split(";")[0].partition("=")
-                self.cookies[name] = value
-            if not (follow and answer.is_redirect):
-                return answer
-            url = str(answer.next_request.url)
 
 
 def rest(space: str, browser: Browser) -> str:

@@ -5,6 +5,8 @@ import tracemalloc
 from types import SimpleNamespace
 
 import gradio as gr
+import pytest
+from gradio.blocks import BlocksConfig
 
 from sbert_app.ui.app import build_app
 from sbert_app.ui.gradio_changes import use_lean_pages
@@ -13,15 +15,17 @@ MOST_BYTES = 150_000
 PAGES = 20
 
 
-def test_a_page_costs_little_and_keeps_its_state(shared_bench):
+def test_a_page_costs_little_and_keeps_its_state(shared_bench, monkeypatch):
     page = build_app(shared_bench)
     page.state_session_capacity = 1_000
     use_lean_pages(server := SimpleNamespace(), page)
+    monkeypatch.setattr(BlocksConfig, "config_for_block", lambda *_: pytest.fail("computes what nobody reads"))
     pages = server.state_holder
     state, box = (next(b for b in page.blocks.values() if isinstance(b, kind)) for kind in (gr.State, gr.Textbox))
     pages["first"][state._id] = "mine"
     tracemalloc.start()
     for number in range(PAGES):
+        pages[f"page {number}"][box._id] = gr.Textbox(render=False)
         pages[f"page {number}"]._update_value_in_config(box._id, "typed")
     size, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
