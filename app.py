@@ -19,7 +19,7 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 # Seconds: the first page and its score come sooner where nothing competes with them for the processor.
 WARM_UP_DELAY, PAUSE_AFTER_FIRST_PAGE, LONGEST_PAUSE = 1.5, 5.0, 30.0
-SWEEP_SECONDS = 60  # between two looks for sessions whose page was closed
+SWEEP_SECONDS = 60  # between two looks for what nobody needs any more
 ENDING_SECONDS = 3  # for the work of visitors to stop and keep what it has
 LAST_SECONDS = 4.5  # after which the process ends whatever happens
 
@@ -80,7 +80,7 @@ def serve(settings: "Settings") -> NoReturn:
     try:
         while True:
             time.sleep(SWEEP_SECONDS)  # a signal wakes the main thread
-            bench.sessions.sweep()
+            bench.sweep()
     finally:
         end(page, bench)
 

@@ -67,6 +67,11 @@ def test_the_image_serves_as_user_1000_from_code_that_it_cannot_change(tmp_path:
         shutil.rmtree(place)
 
 
+def test_what_the_image_copies_is_not_kept_out_of_its_build() -> None:
+    let_in = {line[1:] for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").split() if line.startswith("!")}
+    assert {source for kind, text in STEPS if kind == "COPY" for source in text.split()[:-1]} <= let_in
+
+
 def ready(port: int) -> int:
     try:
         return httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=30).status_code

@@ -1,9 +1,10 @@
 """Who sends a request, and whose turn it is: visitors take turns, however many requests one of them sends."""
 
 from collections.abc import Generator, Hashable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from ipaddress import IPv6Address, IPv6Network
 from typing import Any, Generic, TypeVar
 
 from sbert_app.quotas import ANONYMOUS, SIGNED_IN
@@ -29,8 +30,15 @@ ASKING: ContextVar[Visitor] = ContextVar("asking", default=Visitor())  # noqa: B
 
 
 def network_address(forwarded: str, client: str) -> str:
-    """The address of a hosted visitor: the last in `X-Forwarded-For`, which a Space's proxy appends, else the client's."""
-    return forwarded.rpartition(",")[2].strip() or client
+    """The address of a hosted visitor: the last in `X-Forwarded-For`, which a Space's proxy appends, else the client's.
+
+    Of IPv6 the network of 64 bits: each line has one, and every address in it.
+    """
+    found = forwarded.rpartition(",")[2].strip() or client
+    with suppress(ValueError):  # not an address alone
+        address = IPv6Address(found)
+        return str(address.ipv4_mapped or IPv6Network((address, 64), strict=False))
+    return found
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 CLOSING_SECONDS = 5  # to wait at the end; no step of a job takes longer
+RUN_HOURS = 24  # hosted, that a run is kept after it was last worked on
 EMBEDDING_JOBS = 4  # at a time: batches take turns on the device, reading and indexing overlap
 
 
@@ -80,6 +82,13 @@ class Workbench:
         loaded = self._registry is not None and self._registry.was_loaded("encoder", DEFAULT_ENCODER)
         lacking = {"model": not loaded, "data home": bool(unwritable(self.settings.home))}
         return [name for name, lacks in lacking.items() if lacks]
+
+    def sweep(self) -> None:
+        """End sessions whose page was closed; hosted, delete the runs that nobody has worked on for a day."""
+        self.sessions.sweep()
+        if self.settings.hosted:
+            with suppress(OSError):  # of a home that cannot be read now
+                self.runs.sweep(RUN_HOURS)
 
     def convert_afterwards(self) -> None:
         """At the end of a command: convert the models that computed long enough, for the next one."""

@@ -32,6 +32,7 @@ INDEXINGS = {ANONYMOUS: 5, SIGNED_IN: 9}  # an hour, of a visitor
 BURST = 12  # indexings at once by a visitor of each kind: more than any quota
 QUOTAS = "".join(f"[{kind}.hour]\nindexings = {most}\n" for kind, most in INDEXINGS.items())
 GREEDY = 200  # comparisons of one visitor beside one of another
+HEAVY, WAITING = 64, re.compile(r"^sbert_studio_queue_jobs.* ([\d.]+)$", re.M)  # the most that may wait or run
 MARKER = re.compile(r"visitor\d+x")  # in rows, queries, sentences and names of files and runs
 
 
@@ -128,22 +129,22 @@ async def training(client: httpx.AsyncClient, url: str, end: float) -> int:
     return finished
 
 
-async def fair(client: httpx.AsyncClient, server: Server) -> bool:
-    """One visitor sends 200 comparisons, another one: how many of the 200 are answered before it."""
+async def fair(client: httpx.AsyncClient, other: httpx.AsyncClient, server: Server) -> bool:
+    """One visitor sends 200 comparisons, another one, by a client of its own: how many of the 200 are answered before it."""
     answered = 0
 
-    async def compare(text: str, visitor: int) -> float:
+    async def compare(text: str, client: httpx.AsyncClient, visitor: int) -> float:
         nonlocal answered
         start = time.perf_counter()
         await call(client, server.url, "similarity", visitor, sentence1=text, sentence2="a kitten")
         answered += 1
         return time.perf_counter() - start
 
-    alone = await compare("a cat alone", 501)
-    many = [asyncio.create_task(compare(f"cat {number}", 500)) for number in range(GREEDY)]
-    await asyncio.sleep(0.5)
+    alone = await compare("a cat alone", other, 501)
+    many = [asyncio.create_task(compare(f"cat {number}", client, 500)) for number in range(GREEDY)]
+    await asyncio.sleep(2)  # until they wait in the queue
     before = answered
-    beside, meanwhile = await compare("a cat beside them", 501), answered - before - 1
+    beside, meanwhile = await compare("a cat beside them", other, 501), answered - before - 1
     print(f"a comparison alone {alone:.2f} s, beside {GREEDY} of another visitor {beside:.2f} s; {meanwhile} of these in between")
     await asyncio.gather(*many)
     return meanwhile <= 2 * QUICK_OF_ONE  # those on their way, and as many that took their places
@@ -152,12 +153,15 @@ async def fair(client: httpx.AsyncClient, server: Server) -> bool:
 async def heavy(client: httpx.AsyncClient, server: Server) -> bool:
     """Sixty-five races at once: the last is refused with a sentence, while a comparison and a new page are served."""
     jobs = [
-        asyncio.create_task(call(client, server.url, "timing", 100 + number, sentences=10_000, seconds=2)) for number in range(64)
+        asyncio.create_task(call(client, server.url, "timing", 100 + number, sentences=10_000, seconds=15))
+        for number in range(HEAVY)
     ]
-    await asyncio.sleep(6)
+    end = time.monotonic() + 60
+    while sum(map(float, WAITING.findall((await client.get(f"{server.url}/metrics")).text))) < HEAVY and time.monotonic() < end:
+        await asyncio.sleep(0.5)
     sentence = ""
     try:
-        await call(client, server.url, "timing", 400, sentences=10_000, seconds=2)
+        await call(client, server.url, "timing", 400, sentences=10_000, seconds=15)
     except RefusedError as refusal:
         sentence = str(refusal)
     start = time.perf_counter()
@@ -191,7 +195,7 @@ async def attack(server: Server) -> bool:
         fresh = await stack.enter_async_context(httpx.AsyncClient(timeout=600, limits=limits, headers=signed_in(server.url)))
         exact = [await visitors.burst(each, CLIENTS + 50 + number) for number, each in enumerate([client, fresh])]
         print(f"trainings finished beside them: {await trained}")
-        turns = await fair(client, server)
+        turns = await fair(client, fresh, server)
         bounded = await heavy(client, server)
         figures = (await client.get(f"{server.url}/metrics")).raise_for_status().text
     await asyncio.sleep(IDLE_SECONDS)

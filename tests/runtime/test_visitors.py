@@ -9,7 +9,7 @@ import pytest
 from sbert_app.runtime import line as module
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.line import ActiveJobs, Line, Stop
-from sbert_app.runtime.visitors import ASKING, Turns, Visitor, asking
+from sbert_app.runtime.visitors import ASKING, Turns, Visitor, asking, network_address
 from sbert_app.settings import Limits
 
 ANN, BOB = Visitor("tab", "10.0.0.1"), Visitor("tab", "10.0.0.2")
@@ -127,3 +127,19 @@ def test_the_device_goes_from_visitor_to_visitor():
     for thread in threads:
         thread.join()
     assert order.index("bob") <= 1 and len(order) == 21 and ASKING.get() == Visitor()
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "address"),
+    [
+        ("", "client"),
+        ("5.6.7.8, 1.2.3.4", "1.2.3.4"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::1", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
+        ("::ffff:1.2.3.4", "1.2.3.4"),
+        ("no address", "no address"),
+    ],
+)
+def test_a_line_is_one_visitor_however_many_addresses_it_has(forwarded, address):
+    assert network_address(forwarded, "client") == address

@@ -20,7 +20,6 @@ from sbert_app.runtime.usage import TRAINING
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.storage import atomic_folder, writing
 
-KEPT_HOURS = 24  # hosted mode: runs are deleted after this time
 OWNER_LENGTH = 16
 MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}", re.ASCII)
 
@@ -31,8 +30,6 @@ def start(bench: Workbench, data: TrainingData, plan: Plan, owner: str = "", alo
     alone: refuse it while another run of this owner is live, as a hosted app always does.
     """
     limits, planned = bench.settings.limits, len(data.split.train) * plan.options.epochs
-    if bench.settings.hosted:
-        bench.runs.sweep(KEPT_HOURS)
     _check_room(bench, owner, alone)
     if planned > limits.trained_examples:
         most = f"{limits.trained_examples:,}"

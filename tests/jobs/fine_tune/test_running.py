@@ -1,5 +1,6 @@
 """From a table to a judged model, in the background: what a visitor of the Fine-tune tab sets off."""
 
+import os
 import time
 import zipfile
 from dataclasses import replace
@@ -328,6 +329,17 @@ def test_in_hosted_mode_nobody_sees_or_stops_anothers_run(hosted):
         with pytest.raises(UserError):
             hosted.registry.encoder(guess)
     assert ANNA not in (running.find(hosted, run_id, ANNA).folder / "plan.json").read_text()
+
+
+def test_a_hosted_run_and_its_rows_go_a_day_after_it_was_last_worked_on(bench, hosted):
+    data = load(hosted)
+    for each in (bench, hosted):
+        run = running.create(each, data, planned(data, epochs=1), ANNA)
+        each.sweep()
+        assert run.folder.exists()
+        os.utime(run.folder / "state.json", (yesterday := time.time() - 86_500, yesterday))
+        each.sweep()
+        assert run.folder.exists() == (each is bench)
 
 
 def test_a_hosted_visitor_has_one_run_at_a_time(hosted):
