@@ -195,6 +195,7 @@ async def attack(server: Server) -> bool:
         fresh = await stack.enter_async_context(httpx.AsyncClient(timeout=600, limits=limits, headers=signed_in(server.url)))
         exact = [await visitors.burst(each, CLIENTS + 50 + number) for number, each in enumerate([client, fresh])]
         print(f"trainings finished beside them: {await trained}")
+        await asyncio.sleep(IDLE_SECONDS)  # models that were used are converted as soon as no job runs
         turns = await fair(client, fresh, server)
         bounded = await heavy(client, server)
         figures = (await client.get(f"{server.url}/metrics")).raise_for_status().text
