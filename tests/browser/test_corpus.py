@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.jobs.search.job import search
 from tests.browser.chromium import go_to
 from tests.browser.conftest import arrive
@@ -262,20 +263,28 @@ def test_a_saved_corpus_is_deleted_after_a_question_and_long_texts_are_counted(s
     expect(card).to_have_count(0)
 
 
-def test_a_large_file_is_searched_before_it_is_read_whole(shared_page, tmp_path):
-    page = shared_page
-    path = tmp_path / "letters.csv"
-    rows = [
-        f"letter {i} about the {place} and its {thing} in the year {1000 + i}"
-        for i in range(60)
-        for place in PLACES
-        for thing in THINGS
-    ]
+def read_letters(page, path, first):
+    """Bring 6,000 letters and index them, until they can be searched. first: the year of the first."""
+    years = range(first, first + 60)
+    rows = [f"letter about the {place} and its {thing} in {year}" for year in years for place in PLACES for thing in THINGS]
     path.write_text("\n".join(["text", *rows]) + "\n")
     upload(page, path)
     page.locator("#index").click()
-    notice = page.locator("#corpus-notice")
-    expect(notice).to_contain_text(re.compile(r"letters\.csv can be searched: [\d,]+ of 6,000 sentences read"))
+    line = re.compile(rf"{re.escape(path.name)} can be searched: [\d,]+ of 6,000 sentences read")
+    expect(page.locator("#corpus-notice")).to_contain_text(line)
+
+
+def test_a_reading_that_fails_by_our_fault_says_no_longer_how_far_it_is(shared_page, tmp_path, monkeypatch):
+    page = shared_page
+    monkeypatch.setattr(IndexedCorpus, "build", lambda *_, **__: 1 // 0)
+    read_letters(page, tmp_path / "lost.csv", 2000)
+    expect(page.locator(".toast-body")).to_contain_text("our side; it has been logged under the number")
+    expect(page.locator("#corpus-notice")).not_to_contain_text("can be searched")
+
+
+def test_a_large_file_is_searched_before_it_is_read_whole(shared_page, tmp_path):
+    page = shared_page
+    read_letters(page, tmp_path / "letters.csv", 1000)
     page.get_by_role("tab", name="Search").click()
     page.locator("#query input, #query textarea").fill("a letter on an orchard")
     page.locator("#search").click()

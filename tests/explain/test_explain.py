@@ -149,4 +149,4 @@ def test_what_scores_mean_is_drawn_once_for_each_model(shared_bench):
     """20,000 pairs would be a third of the time of every comparison."""
     encoder = shared_bench.registry.encoder()
     first, second = (shared_bench.examples.scale(encoder) for _ in range(2))
-    assert first.calibration is second.calibration and first.references is second.references
+    assert first.random is second.random and first.references is second.references

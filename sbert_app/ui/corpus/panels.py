@@ -53,7 +53,8 @@ class IndexingPanel:
         self._show = show
         session, with_model, outputs = [self._session], [self._session, model], [*shown, self.notice]
         inputs, stop = [*session, *chosen, model], lambda session: session.stop(INDEXING)
-        self.job.listen(self._index.click, self._on_index, inputs, outputs, stop)
+        indexing = self.job.listen(self._index.click, self._on_index, inputs, outputs, stop)
+        indexing.failure(Markup, None, self.notice, **PRIVATE)  # it says how far the reading is
         self.job.listen(self.again.click, self._on_index_again, with_model, outputs, None)
         gr.on(
             [opened.change, model.change], handler(self._on_model), with_model,
