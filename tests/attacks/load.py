@@ -178,7 +178,7 @@ async def heavy(client: httpx.AsyncClient, server: Server) -> bool:
 
 
 async def attack(server: Server) -> bool:
-    limits = httpx.Limits(max_connections=None)
+    limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)  # to look at 200 idle ones would delay the client
     async with AsyncExitStack() as stack:
         headers = [signed_in(server.url) if kind(number) == SIGNED_IN else {} for number in range(CLIENTS)]
         clients = [await stack.enter_async_context(httpx.AsyncClient(timeout=600, limits=limits, headers=each)) for each in headers]
