@@ -186,7 +186,7 @@ class Runs:
 
     def sweep(self, hours: float) -> None:
         """Delete the runs that no process has worked on for this many hours."""
-        for run in (Run(self._home / info.id) for info in self.list() if RUN_ID.fullmatch(info.id)):
+        for run in (Run(path) for path in filter(_is_run, self._home.glob("[!.]*")) if RUN_ID.fullmatch(path.name)):
             with suppress(OSError, UserError):  # deleted meanwhile, or not deletable: must not prevent a new run
                 state = run.folder / "state.json"
                 worked = (state if os.path.lexists(state) else run.folder).lstat().st_mtime

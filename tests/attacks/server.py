@@ -100,11 +100,6 @@ class RefusedError(Exception):
     """An endpoint answered with a sentence instead of a result."""
 
 
-def address(visitor: int) -> dict[str, str]:
-    """The headers that give a visitor an address of its own."""
-    return {"x-forwarded-for": f"10.1.{visitor // 250}.{visitor % 250}"}
-
-
 async def parameters(client: httpx.AsyncClient, url: str, name: str) -> list[tuple[str, Any]]:
     """The names and defaults of an endpoint's parameters."""
     if url not in _endpoints:
@@ -114,7 +109,8 @@ async def parameters(client: httpx.AsyncClient, url: str, name: str) -> list[tup
 
 async def call(client: httpx.AsyncClient, url: str, name: str, visitor: int, **given: Any) -> Any:
     """Call a named endpoint as this visitor, who has an address of its own. Raises RefusedError for a refusal."""
-    headers, data = address(visitor), [given.pop(each, default) for each, default in await parameters(client, url, name)]
+    headers = {"x-forwarded-for": f"10.1.{visitor // 250}.{visitor % 250}"}
+    data = [given.pop(each, default) for each, default in await parameters(client, url, name)]
     assert not given, f"{name} has no {', '.join(given)}"
     response = await client.post(f"{url}/gradio_api/call/{name}", json={"data": data}, headers=headers)
     response.raise_for_status()
