@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SHORT_IN_A_ROW = 8  # short requests served before a waiting batch gets its turn, so that no job starves
+SHORT_CHARACTERS = 10_000  # of all sentences to embed: a tenth of a second, which need not wait behind others' long jobs
 CACHE_EVERY = 20_000  # sentences between writes to the cache: work lost if the process dies
 
 Item = TypeVar("Item")
@@ -188,12 +189,14 @@ class EmbeddingJob:
 
     def run(self) -> Generator[int, None, None]:
         done = self.cached
-        prompt = self._encoder.document_prompt
-        batches = self._device.stream(self._encoder, [self._sentences[i] for i in self._missing.tolist()], prompt)
+        missing = [self._sentences[i] for i in self._missing.tolist()]
+        short = sum(map(len, missing)) <= SHORT_CHARACTERS
+        batches = self._device.stream(self._encoder, missing, self._encoder.document_prompt, short)
         unsaved: list[Rows] = []
         yield done
         try:
-            for rows, vectors in batches:
+            while done < len(self._sentences):  # to ask for one batch too many would mean to wait for the device once more
+                rows, vectors = next(batches)
                 self.embeddings[self._missing[rows]] = vectors
                 self.done[self._missing[rows]] = True
                 unsaved.append(self._missing[rows])

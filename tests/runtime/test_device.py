@@ -4,10 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from sbert_app.corpus.cache import EmbeddingCache
 from sbert_app.errors import UserError
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.runtime import device as module
-from sbert_app.runtime.device import Device
+from sbert_app.runtime.device import Device, Embedder
 
 
 @pytest.fixture
@@ -82,6 +83,41 @@ def test_a_long_job_is_free_for_others_between_two_steps(device):
         with device.hold(short=True):
             pass
     assert not device._held
+
+
+@pytest.mark.parametrize(("characters", "first"), [(module.SHORT_CHARACTERS, True), (module.SHORT_CHARACTERS + 1, False)])
+def test_a_small_corpus_is_embedded_before_the_batches_of_others(device, shared_bench, model_folder, characters, first):
+    encoder = shared_bench.registry.encoder(str(model_folder))
+    job = Embedder(device, EmbeddingCache(None)).job(encoder, ["a" * (characters - 1), "b"])
+    served: list[str] = []
+
+    def batch() -> None:
+        with device.hold():
+            served.append("batch")
+
+    def embed() -> None:
+        for done in job.run():
+            served.extend(["embedded"] * (done == 2))
+
+    threads = [threading.Thread(target=work) for work in (batch, embed)]
+    with device.hold():
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            waiting(device, number)
+    for thread in threads:
+        thread.join()
+    assert served == (["embedded", "batch"] if first else ["batch", "embedded"])
+
+
+def test_what_is_embedded_does_not_wait_for_the_device_once_more(device, shared_bench, model_folder, tmp_path, monkeypatch):
+    held: list[bool] = []
+    hold = device.hold
+    monkeypatch.setattr(device, "hold", lambda short=False: held.append(short) or hold(short))
+    encoder, embedder = shared_bench.registry.encoder(str(model_folder)), Embedder(device, EmbeddingCache(tmp_path))
+    for batches in (1, 0):  # computed, and looked up
+        held.clear()
+        embedder.embed(encoder, ["one", "two"])
+        assert len(held) == batches
 
 
 def test_an_error_inside_gives_the_device_back(device):
