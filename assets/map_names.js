@@ -31,17 +31,28 @@ const mapNames = (() => {
     const frame = {left: xaxis._offset, right: xaxis._offset + xaxis._length, top: yaxis._offset, bottom: yaxis._offset + yaxis._length};
     const inView = boxes.map(box => box.right > box.left && inside(middle(box), frame));
     const [wanted, covered] = before ? [() => true, () => 0] : [ofLevel(inView, meta?.clusters), counter(plot, frame)];
-    const reach = list => list.filter(([, , gap]) => gap <= SHARE * (frame.right - frame.left)), placed = [], places = [];
-    const near = reach(PLACES), given = meta?.given ?? [];
-    const seek = (most, worst, among = wanted, choice = near) => names.forEach((_, i) => {
-      if (places[i] || placed.length >= most || !inView[i] || !among(i)) return;
-      places[i] = freePlace(boxes[i], frame, placed, before ? [before[i]].filter(Boolean) : choice, covered, worst);
-      if (places[i]) placed.push(places[i]);
-    });
-    seek(Infinity, Infinity, i => given.includes(i)); // what a person named is named at any zoom
-    seek(MOST, 0);
-    seek(MOST, 0, wanted, reach(MORE_PLACES));
-    seek(FEW, Infinity);
+    const reach = list => list.filter(([, , gap]) => gap <= SHARE * (frame.right - frame.left)), given = meta?.given ?? [];
+    const near = reach(PLACES), far = reach(MORE_PLACES);
+    const arrange = first => { // the names that may choose first, then the others: the place of each, and how many of the few lie over points
+      const places = [], placed = [];
+      const seek = (most, worst, among = wanted, choice = near) => [...first, ...names.keys()].forEach(i => {
+        if (places[i] || placed.length >= most || !inView[i] || !among(i)) return;
+        places[i] = freePlace(boxes[i], frame, placed, before ? [before[i]].filter(Boolean) : choice, covered, worst);
+        if (places[i]) placed.push(places[i]);
+      });
+      seek(Infinity, Infinity, i => given.includes(i)); // what a person named is named at any zoom
+      seek(MOST, 0);
+      seek(MOST, 0, wanted, far);
+      const free = placed.length;
+      seek(FEW, Infinity);
+      return {places, placed, over: placed.slice(free).map(place => places.indexOf(place))};
+    };
+    let found = arrange([]);
+    if (found.over.length) { // once more: who chose before may have taken the only free place of another
+      const other = arrange(found.over);
+      if (other.over.length < found.over.length) found = other;
+    }
+    const {places, placed} = found;
     names.forEach((name, i) => {
       name.style.visibility = places[i] ? 'visible' : 'hidden';
       if (places[i]) name.setAttribute('transform', `translate(${places[i].left - boxes[i].left},${places[i].top - boxes[i].top})`);

@@ -325,12 +325,10 @@ def test_few_clusters_all_have_names_on_any_width_and_zooming_in_shows_those_of_
     until(page, lambda: {name["text"] for name in page.evaluate(NAMES, PLOT)} - before)
 
 
-def test_on_a_phone_names_do_not_overlap_and_the_list_below_stands_for_the_lasso(whole):
+def test_on_a_phone_names_have_places_and_the_list_below_stands_for_the_lasso(whole):
     page = whole
     put_on(page, "dark", 390)
-    at_rest(page)
-    shown = page.evaluate(NAMES, PLOT)
-    assert shown and apart([name["box"] for name in shown])
+    check(page, least=6)  # all of them, over no point, though the largest took the only free place of another at first
     plot, panel = box_of(page, "#map-plot"), box_of(page, "#map-panel")
     assert plot["y"] + plot["height"] <= panel["y"] and plot["width"] > 350
     page.locator("#map-clusters [data-group]").first.click()
