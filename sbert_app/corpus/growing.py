@@ -14,13 +14,15 @@ from sbert_app.corpus.duplicates import Copies, Duplicates
 from sbert_app.corpus.mining import mine
 from sbert_app.corpus.ranking.fusion import best_first, hybrid
 from sbert_app.corpus.ranking.lexical import WORD, LexicalIndex
+from sbert_app.settings import ASSETS
 from sbert_app.step import Step
 from sbert_app.vectors import Rows, Vectors, unit_rows
 
 CANDIDATES = 100  # rows that are read for a query (docs/search.md)
 LEARNED, MOST_LEARNED = 500, 2_000  # rows by which the static vectors are mapped at first, and at most
 DEPTH = 200  # of the ranking by static vectors, and of that by words, from which they are chosen
-MOST_WORDS = 5_000  # of a corpus that are encoded, those that weigh most; twice as many find as much (docs/search.md)
+MOST_WORDS = 5_000  # of a corpus that have a vector, those that weigh most; twice as many find as much (docs/search.md)
+SHIPPED_WORDS = ASSETS / "words.npz"  # the directions of frequent words, by the encoder that comes with the app: `make shipped`
 SHRINKAGE, PART = 0.01, 10_000  # of the map, times the rows that it learns from; rows mapped at a time
 MOST_SAME_WORDS, READ = 1_000, 50  # rows that are compared by `duplicates`, and read at a time
 
@@ -34,18 +36,20 @@ class StaticVectors:
     mean is taken from the words, for it says nothing of a row.
     """
 
-    def __init__(self, lexical: LexicalIndex) -> None:
-        """words: those that the model is to encode."""
+    def __init__(self, lexical: LexicalIndex, shipped: bool = False) -> None:
+        """shipped: for the encoder that comes with the app, with its frequent words. words: those that are left to encode."""
         weights, words = lexical.weighted_words()
         heaviest = np.argsort(-np.asarray(weights.sum(axis=0)).ravel(), kind="stable")[:MOST_WORDS]
-        self.words = [words[word] for word in heaviest.tolist()]
-        self._weights = weights[:, heaviest]
+        chosen, known = [words[word] for word in heaviest.tolist()], shipped_words() if shipped else {}
+        self.words = [word for word in chosen if word not in known]
+        self._weights, self._vectors = weights[:, heaviest], [known.get(word) for word in chosen]
 
     def place(self, vectors: Vectors) -> None:
-        """Place the rows by the embeddings of the words, (w, dim)."""
-        unit = unit_rows(vectors)
+        """Place the rows by the embeddings of `words`, (w, dim)."""
+        encoded = iter(vectors)
+        unit = unit_rows(np.array([next(encoded) if vector is None else vector for vector in self._vectors], dtype=np.float32))
         self.rows = unit_rows(self._weights @ unit_rows(unit - unit.mean(axis=0)))
-        del self._weights
+        del self._weights, self._vectors
         self._map, self._lengths = np.eye(self.rows.shape[1], dtype=np.float32), np.ones(len(self.rows), np.float32)
 
     @property
@@ -66,6 +70,12 @@ class StaticVectors:
     def cosines(self, query: Vectors) -> Vectors:
         """How close each row probably is to a unit query, (dim,) -> (n,)."""
         return np.asarray(self.rows @ (self._map @ query) / self._lengths, dtype=np.float32)
+
+
+def shipped_words() -> dict[str, NDArray[np.int8]]:
+    """Frequent words of the vocabulary of the encoder that comes with the app: the directions of their embeddings, (dim,)."""
+    with np.load(SHIPPED_WORDS) as file:
+        return dict(zip(file["words"].astype(str).tolist(), file["vectors"], strict=True))
 
 
 @dataclass(eq=False)

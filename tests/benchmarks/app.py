@@ -1,4 +1,4 @@
-"""How long until it is there? Start to usable page in a real browser, and the Similarity handler, warm."""
+"""How long until it is there? Start to page and file to first hits in a real browser; the Similarity handler, warm."""
 
 import os
 import socket
@@ -6,7 +6,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,34 +18,93 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench, warm_up
 from sbert_app.settings import Settings
 from sbert_app.ui.similarity import view
+from tests.benchmarks import data
 from tests.browser.chromium import chromium, free_port
+from tests.browser.corpus import open_menu
 
 STARTS = 3
+ROWS = (10_000, 100_000, 300_000)  # of dropped files
+WORDS = 9  # at most, of a row: about 12 tokens
+SEARCH_EVERY = 5.0  # seconds, of a person who searches while the model reads a file
+QUERY = "how can I lose weight without going hungry"
+
+
+@contextmanager
+def app(home: str) -> Iterator[tuple[str, float]]:
+    """The address of `python app.py` as soon as it listens, and when it was started."""
+    port, begin = free_port(), time.perf_counter()
+    env = os.environ | {"GRADIO_SERVER_PORT": str(port), "SBERT_STUDIO_HOME": home}
+    process = subprocess.Popen([sys.executable, "app.py"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        _wait_for(port, begin)
+        yield f"http://127.0.0.1:{port}/", begin
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(**chromium())
 
 
 def start_seconds() -> list[float]:
     """Seconds from `python app.py` to a page whose first comparison can be typed, a few times."""
-    from playwright.sync_api import sync_playwright
-
     seconds = []
-    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as home:
-        browser = playwright.chromium.launch(**chromium())
+    with browser() as chrome, tempfile.TemporaryDirectory() as home:
         for _ in range(STARTS):
-            port = free_port()
-            env = os.environ | {"GRADIO_SERVER_PORT": str(port), "SBERT_STUDIO_HOME": home}
-            begin = time.perf_counter()
-            process = subprocess.Popen([sys.executable, "app.py"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            try:
-                _wait_for(port, begin)
-                page = browser.new_page()
-                page.goto(f"http://127.0.0.1:{port}/")
+            with app(home) as (url, begin):
+                page = chrome.new_page()
+                page.goto(url)
                 page.locator("#sentence1 textarea").wait_for()
                 seconds.append(time.perf_counter() - begin)
                 page.close()
-            finally:
-                process.terminate()
-                process.wait()
     return seconds
+
+
+def file_seconds(rows: int, search: bool = False) -> dict[str, float]:
+    """Seconds from a file's drop until it is read, until a query's first hits are there, and until the model has read all rows.
+
+    search: search every SEARCH_EVERY seconds meanwhile. The home is fresh; the app is idle when the file comes.
+    """
+    with browser() as chrome, tempfile.TemporaryDirectory() as home, app(home) as (url, _):
+        path = Path(home) / "rows.txt"
+        texts = (" ".join(text.split()[:WORDS]) for text in data.many_sentences(3 * rows if rows < 200_000 else rows))
+        path.write_text("\n".join(list(dict.fromkeys(texts))[:rows]))
+        page = chrome.new_page()
+        page.set_default_timeout(1_800_000)
+        page.goto(f"{url}?tab=search")
+        page.locator("body.arrived").wait_for()
+        page.wait_for_timeout(20_000)  # until the models are loaded and the examples are read
+        open_menu(page)
+        begin, seconds = time.perf_counter(), dict[str, float]()
+        page.locator("#corpus-file input[type=file]").set_input_files(str(path))
+        page.locator("#index").click()
+        page.get_by_role("tab", name="Search", exact=True).click()
+        page.locator("#query input, #query textarea").wait_for()
+        page.locator("#status", has_text="rows.txt").wait_for()
+        seconds["can be searched"] = time.perf_counter() - begin
+        _search(page)
+        seconds["first hits"] = time.perf_counter() - begin
+        answers = []
+        while "can be searched" in page.locator("#corpus-notice").inner_text():
+            page.wait_for_timeout(1_000 * SEARCH_EVERY if search else 100)
+            if search:
+                answers.append(_search(page))
+        seconds["read by the model"] = time.perf_counter() - begin
+        return seconds | ({"a query, p50": float(np.median(answers))} if answers else {})
+
+
+def _search(page: Any) -> float:
+    """Seconds until the hits of a query, another one each time, are there."""
+    start, query = time.perf_counter(), f"{QUERY} {time.perf_counter_ns() % 1_000}"
+    page.locator("#query input, #query textarea").fill(query)
+    page.locator("#search").click()
+    page.locator(f'#hits [data-query="{query}"] .hit').first.wait_for()
+    return time.perf_counter() - start
 
 
 def _wait_for(port: int, begin: float) -> None:
@@ -70,4 +132,8 @@ def similarity_milliseconds() -> dict[str, float]:
 
 
 def report() -> dict[str, object]:
-    return {"start_to_usable_page_seconds": start_seconds(), "similarity_handler_ms": similarity_milliseconds()}
+    return {
+        "start_to_usable_page_seconds": start_seconds(),
+        "similarity_handler_ms": similarity_milliseconds(),
+        "dropped_file_seconds": {f"{rows:,} rows": file_seconds(rows) for rows in ROWS},
+    }

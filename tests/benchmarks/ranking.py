@@ -19,6 +19,7 @@ from sbert_app.grid.ranking import measures
 from sbert_app.labelled.queries import Queries
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
+from sbert_app.models.files.finding import bundled_folder
 from sbert_app.vectors import Rows, Vectors, unit_rows
 from tests.benchmarks import data, models
 
@@ -100,7 +101,7 @@ def indexed_corpus(encoder: Encoder, sentences: list[str]) -> IndexedCorpus:
 def unread(encoder: Encoder, indexed: IndexedCorpus) -> IndexedCorpus:
     """The same corpus before the model has read a row; what it reads then is taken from the whole one."""
     vectors = dict(zip(indexed.corpus.sentences, indexed.embeddings, strict=True))
-    static, count = StaticVectors(indexed.lexical), len(indexed.corpus)
+    static, count = StaticVectors(indexed.lexical, shipped=encoder.folder == bundled_folder()), len(indexed.corpus)
     static.place(encoder.encode(static.words))
     nothing = np.zeros((count, encoder.dim), np.float32), np.zeros(count, bool)
     growing = Growing(

@@ -290,5 +290,5 @@ def test_a_large_file_is_searched_before_it_is_read_whole(shared_page, tmp_path)
     page.locator("#search").click()
     expect(page.locator("#hits li").first).to_contain_text("orchard")
     expect(page.locator("#hits")).to_contain_text("10 of 6,000")  # all read by now, or not yet
-    expect(page.locator("#corpus-status")).not_to_contain_text("The model has read")  # now all, with the query kept
+    expect(page.locator("#corpus-notice")).not_to_contain_text("can be searched")  # now all are read, with the query kept
     expect(page.locator("#hits li").first).to_contain_text("orchard")

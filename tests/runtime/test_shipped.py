@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from sbert_app.corpus.cache import SHIPPED, EmbeddingCache
+from sbert_app.corpus.growing import StaticVectors, shipped_words
+from sbert_app.corpus.ranking.lexical import LexicalIndex
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
+from sbert_app.vectors import unit_rows
 from tests.shipped import shipped_sentences
 
 
@@ -24,6 +27,19 @@ def test_shipped_embeddings_are_those_of_the_encoder(encoder):
     shipped, known = EmbeddingCache(None).lookup(encoder.fingerprint, sentences, encoder.dim)
     assert known.all(), "run `make shipped`"
     np.testing.assert_allclose(shipped, encoder.encode(sentences), atol=2e-6)
+
+
+def test_shipped_words_point_where_the_encoder_does_and_are_not_encoded_again(encoder):
+    shipped = shipped_words()
+    words = ["price", "letter", "garden"]
+    directions = unit_rows(np.array([shipped[word] for word in words], dtype=np.float32))
+    assert (np.einsum("nd,nd->n", directions, unit_rows(encoder.encode(words))) > 0.9998).all(), "run `make shipped`"
+    lexical = LexicalIndex.build(["the price of a letter", "a zzyzx in the garden", "one more letter"])
+    static, own = StaticVectors(lexical, shipped=True), StaticVectors(lexical)
+    assert static.words == ["zzyzx"] and set(own.words) >= {*words, "zzyzx"}
+    for each in (static, own):
+        each.place(encoder.encode(each.words))
+    np.testing.assert_allclose(static.rows, own.rows, atol=0.03)
 
 
 def test_a_damaged_shipped_segment_is_neither_used_nor_deleted(tmp_path, encoder):

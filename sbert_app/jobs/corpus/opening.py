@@ -16,7 +16,7 @@ from sbert_app.corpus.ranking.lexical import LexicalIndex
 from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
-from sbert_app.models.files.finding import DEFAULT_ENCODER
+from sbert_app.models.files.finding import DEFAULT_ENCODER, bundled_folder
 from sbert_app.runtime.device import EmbeddingJob
 from sbert_app.runtime.line import Stop
 from sbert_app.runtime.session import Session
@@ -56,7 +56,7 @@ def open_unread(
     encoding: of all rows, first those of the corpus; what it has done counts as read.
     """
     lexical = LexicalIndex.build(corpus.sentences)
-    static = StaticVectors(lexical)
+    static = StaticVectors(lexical, shipped=encoder.folder == bundled_folder())
     words = bench.embedder.job(encoder, static.words)
     with closing(words.run()) as batches:
         for done in batches:
