@@ -38,7 +38,9 @@ class LexicalIndex:
     @classmethod
     def build(cls, sentences: Iterable[str]) -> "LexicalIndex":
         scorer = _library().BM25(method="lucene", k1=K1, b=B)
-        scorer.index([tokenize(sentence) or [NO_WORD] for sentence in sentences], show_progress=False)
+        numbers: dict[str, int] = {}
+        words = [[numbers.setdefault(word, len(numbers)) for word in tokenize(sentence) or [NO_WORD]] for sentence in sentences]
+        scorer.index((words, numbers), show_progress=False)
         return cls(scorer)
 
     def scores(self, query: str) -> NDArray[np.float32]:
