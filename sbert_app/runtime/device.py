@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 SHORT_IN_A_ROW = 8  # short requests served before a waiting batch gets its turn, so that no job starves
 SHORT_CHARACTERS = 10_000  # of all sentences to embed: a tenth of a second, which need not wait behind others' long jobs
-CACHE_EVERY = 20_000  # sentences between writes to the cache: work lost if the process dies
+CACHE_SECONDS = 10.0  # between writes to the cache: work lost if the process dies
 
 Item = TypeVar("Item")
 
@@ -192,7 +192,7 @@ class EmbeddingJob:
         missing = [self._sentences[i] for i in self._missing.tolist()]
         short = sum(map(len, missing)) <= SHORT_CHARACTERS
         batches = self._device.stream(self._encoder, missing, self._encoder.document_prompt, short)
-        unsaved: list[Rows] = []
+        unsaved, written = list[Rows](), time.monotonic()
         yield done
         try:
             while done < len(self._sentences):  # to ask for one batch too many would mean to wait for the device once more
@@ -202,8 +202,9 @@ class EmbeddingJob:
                 unsaved.append(self._missing[rows])
                 done += len(rows)
                 yield done
-                if sum(map(len, unsaved)) >= CACHE_EVERY:
+                if time.monotonic() - written > CACHE_SECONDS:
                     self._write_cache(unsaved)
+                    written = time.monotonic()
         finally:
             self._write_cache(unsaved)
 

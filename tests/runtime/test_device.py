@@ -1,6 +1,7 @@
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 
@@ -118,6 +119,16 @@ def test_what_is_embedded_does_not_wait_for_the_device_once_more(device, shared_
         held.clear()
         embedder.embed(encoder, ["one", "two"])
         assert len(held) == batches
+
+
+def test_what_was_embedded_is_on_disk_while_its_job_goes_on(device, shared_bench, model_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "CACHE_SECONDS", 0.0)
+    encoder = shared_bench.registry.encoder(str(model_folder))
+    sentences = [f"{'a longer letter about number ' * 8}{number}" for number in range(200)]
+    with closing(Embedder(device, EmbeddingCache(tmp_path)).job(encoder, sentences).run()) as steps:
+        done = [next(steps), next(steps), next(steps)]
+        _, known = EmbeddingCache(tmp_path).lookup(encoder.fingerprint, sentences, encoder.dim)
+    assert known.sum() == done[1] > 0 and done[2] < len(sentences)
 
 
 def test_an_error_inside_gives_the_device_back(device):
