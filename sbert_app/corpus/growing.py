@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.duplicates import Copies, Duplicates
 from sbert_app.corpus.mining import mine
-from sbert_app.corpus.ranking.fusion import best_first, hybrid
+from sbert_app.corpus.ranking.fusion import best_first, best_rows, hybrid
 from sbert_app.corpus.ranking.lexical import WORD, LexicalIndex
 from sbert_app.settings import ASSETS
 from sbert_app.step import Step
 from sbert_app.vectors import Rows, Vectors, unit_rows
 
-CANDIDATES = 100  # rows that are read for a query (docs/search.md)
+CANDIDATES, BY_WORDS = 100, 20  # rows that are read for a query; of these the best by words alone (docs/search.md)
 LEARNED, MOST_LEARNED = 500, 2_000  # rows by which the static vectors are mapped at first, and at most
 DEPTH = 200  # of the ranking by static vectors, and of that by words, from which they are chosen
 MOST_WORDS = 5_000  # of a corpus that have a vector, those that weigh most; twice as many find as much (docs/search.md)
@@ -150,7 +150,9 @@ class Growing:
         once = np.zeros_like(words)
         once[rows] = words[rows]
         closest = rows[best_first(cosines[rows])[:DEPTH]]
-        return hybrid(closest, cosines.__getitem__, once, self.lexical.coverage(text, once))[0][:CANDIDATES]
+        both = hybrid(closest, cosines.__getitem__, once, self.lexical.coverage(text, once))[0]
+        order = np.concatenate([both[: CANDIDATES - BY_WORDS], best_rows(once, CANDIDATES), both])
+        return order[np.sort(np.unique(order, return_index=True)[1])][:CANDIDATES]
 
     def duplicates(self) -> Iterator[Step[Duplicates]]:
         """Exact copies, and texts that differ only in case, spaces and punctuation. The last step has the result."""

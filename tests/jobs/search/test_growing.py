@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from sbert_app.corpus.findings import Mined
-from sbert_app.corpus.growing import CANDIDATES, LEARNED, StaticVectors
+from sbert_app.corpus.growing import BY_WORDS, CANDIDATES, LEARNED, StaticVectors
 from sbert_app.corpus.hits import RANKINGS, Indexing
 from sbert_app.corpus.indexed import DENSE, IndexedCorpus
+from sbert_app.corpus.ranking.fusion import best_rows
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus import job
 from sbert_app.jobs.corpus.job import ENCODING, INDEXING, index
@@ -48,6 +49,17 @@ def test_the_first_answer_is_that_of_the_whole_index(bench, unread):
     shared = [{hit.row for hit in first[query].hits} & {hit.row for hit in whole[query].hits} for query in QUERIES]
     assert [first[query].hits[0].row for query in QUERIES] == [whole[query].hits[0].row for query in QUERIES]
     assert sum(map(len, shared)) >= 16 and all(result.read is None for result in whole.values())
+
+
+LONG = "the courier left my parcel with a neighbour in spring, and neither the invoice nor the card reader has worked since"
+
+
+def test_among_the_rows_that_are_read_are_the_best_by_words_of_a_long_query(bench, unread):
+    growing, lexical = unread[0].corpus().growing, unread[0].corpus().lexical
+    vector = bench.registry.encoder().encode([LONG])[0]
+    rows, scores = growing.candidates(vector, LONG, None), lexical.scores(LONG)
+    assert len(rows) == len(set(rows.tolist())) == CANDIDATES
+    assert {*best_rows(scores, BY_WORDS).tolist()} <= {*rows.tolist()}
 
 
 @pytest.mark.parametrize("ranking", RANKINGS)
