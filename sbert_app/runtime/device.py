@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SHORT_IN_A_ROW = 8  # short requests served before a waiting batch gets its turn, so that no job starves
-SHORT_CHARACTERS = 10_000  # of all sentences to embed: a tenth of a second, which need not wait behind others' long jobs
+SHORT_CHARACTERS = 10_000  # of all sentences to embed: tenths of a second, which need not wait for the batches of long jobs
 CACHE_SECONDS = 10.0  # between writes to the cache: work lost if the process dies
 
 Item = TypeVar("Item")

@@ -1,7 +1,9 @@
 import threading
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 
 import pytest
 
@@ -31,14 +33,19 @@ def order_of(device: Device, kinds: str) -> str:
         with device.hold(short=kind == "s"):
             served.append(kind)
 
-    threads = [threading.Thread(target=request, args=(kind,)) for kind in kinds]
+    in_this_order(device, [partial(request, kind) for kind in kinds])
+    return "".join(served)
+
+
+def in_this_order(device: Device, works: Sequence[Callable[[], None]]) -> None:
+    """Run what waits for the device, which is held until all of it does."""
+    threads = [threading.Thread(target=work) for work in works]
     with device.hold():
         for number, thread in enumerate(threads, 1):
             thread.start()
             waiting(device, number)
     for thread in threads:
         thread.join()
-    return "".join(served)
 
 
 def test_short_requests_go_before_batches(device):
@@ -100,13 +107,7 @@ def test_a_small_corpus_is_embedded_before_the_batches_of_others(device, shared_
         for done in job.run():
             served.extend(["embedded"] * (done == 2))
 
-    threads = [threading.Thread(target=work) for work in (batch, embed)]
-    with device.hold():
-        for number, thread in enumerate(threads, 1):
-            thread.start()
-            waiting(device, number)
-    for thread in threads:
-        thread.join()
+    in_this_order(device, [batch, embed])
     assert served == (["embedded", "batch"] if first else ["batch", "embedded"])
 
 
