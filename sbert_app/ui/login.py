@@ -20,6 +20,7 @@ from sbert_app.runtime.visitors import ASKING, Visitor, asking, network_address
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import BASIC, HUGGING_FACE, Settings
 from sbert_app.users import Users
+from sbert_app.watching import OK, REFUSED, watched
 
 UPLOAD, TOOLS = "/gradio_api/upload", "/gradio_api/mcp"
 OF_A_SPACE = "OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OAUTH_SCOPES", "OPENID_PROVIDER_URL"
@@ -43,7 +44,10 @@ def login_options(settings: Settings) -> dict[str, Any]:
 
     async def check(name: str, password: str) -> bool:
         try:
-            return await asyncio.to_thread(users.check, name, password, ASKING.get().address)
+            with watched("page", "login") as login:
+                right = await asyncio.to_thread(users.check, name, password, ASKING.get().address)
+                login.outcome = OK if right else REFUSED
+                return right
         except UserError as error:
             raise HTTPException(400, str(error)) from None  # the one status at which Gradio's page says something
 

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from sbert_app.settings import BASIC, HUGGING_FACE, Settings
 from sbert_app.ui import login as module
 from sbert_app.ui.login import check_login, login_options
 from sbert_app.users import MOST_OF_BOTH, SALT_BYTES, hashed
+from sbert_app.watching import JOBS
 from tests import served
 from tests.browser.chromium import free_port
 from tests.oauth import Browser, Provider, provider
@@ -71,6 +73,14 @@ def test_the_right_password_lets_in_and_no_other(app):
     assert httpx.get(f"{app.url}quota", cookies=cookies).text.startswith("Left for you: 99 rows")
     httpx.get(f"{app.url}logout", cookies=cookies)
     assert httpx.get(f"{app.url}gradio_api/user", cookies=cookies).json() is None
+
+
+def test_each_try_to_log_in_is_a_line_of_the_log_without_the_name(app, caplog):
+    caplog.set_level(logging.INFO, JOBS.name)
+    for password in ("wrong", PASSWORD):
+        log_in(app, "ann", password, "10.0.0.7")
+    tried = [record.about for record in caplog.records if record.name == JOBS.name and record.about["job"] == "login"]
+    assert [about["outcome"] for about in tried] == ["refused", "ok"] and "ann" not in json.dumps(tried)
 
 
 def test_wrong_passwords_are_limited_and_the_sentence_says_so(app):
