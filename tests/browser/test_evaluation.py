@@ -69,7 +69,7 @@ def test_the_grid_fills_says_what_is_real_and_shows_errors(evaluation):
     )
     expect(page.locator("#eval-errors section").nth(1).locator("tbody tr").first).to_be_visible()
     expect(page.locator("#eval-chart .js-plotly-plot")).to_be_visible()
-    assert grid.bounding_box()["y"] < 250 or page.evaluate("scrollY") > 0  # the answer is on the first screen
+    assert grid.bounding_box()["y"] < 260 or page.evaluate("scrollY") > 0  # the answer is on the first screen
     assert faults(page) == []
     with page.expect_download() as download:
         page.get_by_role("link", name="Markdown").click()

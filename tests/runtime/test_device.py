@@ -1,9 +1,7 @@
 import threading
 import time
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from functools import partial
 
 import pytest
 
@@ -33,19 +31,14 @@ def order_of(device: Device, kinds: str) -> str:
         with device.hold(short=kind == "s"):
             served.append(kind)
 
-    in_this_order(device, [partial(request, kind) for kind in kinds])
-    return "".join(served)
-
-
-def in_this_order(device: Device, works: Sequence[Callable[[], None]]) -> None:
-    """Run what waits for the device, which is held until all of it does."""
-    threads = [threading.Thread(target=work) for work in works]
+    threads = [threading.Thread(target=request, args=(kind,)) for kind in kinds]
     with device.hold():
         for number, thread in enumerate(threads, 1):
             thread.start()
             waiting(device, number)
     for thread in threads:
         thread.join()
+    return "".join(served)
 
 
 def test_short_requests_go_before_batches(device):
@@ -93,33 +86,28 @@ def test_a_long_job_is_free_for_others_between_two_steps(device):
     assert not device._held
 
 
-@pytest.mark.parametrize(("characters", "first"), [(module.SHORT_CHARACTERS, True), (module.SHORT_CHARACTERS + 1, False)])
-def test_a_small_corpus_is_embedded_before_the_batches_of_others(device, shared_bench, model_folder, characters, first):
-    encoder = shared_bench.registry.encoder(str(model_folder))
-    job = Embedder(device, EmbeddingCache(None)).job(encoder, ["a" * (characters - 1), "b"])
-    served: list[str] = []
-
-    def batch() -> None:
-        with device.hold():
-            served.append("batch")
-
-    def embed() -> None:
-        for done in job.run():
-            served.extend(["embedded"] * (done == 2))
-
-    in_this_order(device, [batch, embed])
-    assert served == (["embedded", "batch"] if first else ["batch", "embedded"])
-
-
-def test_what_is_embedded_does_not_wait_for_the_device_once_more(device, shared_bench, model_folder, tmp_path, monkeypatch):
+@pytest.fixture
+def holds(device, monkeypatch) -> list[bool]:
+    """Whether each hold of the device is a short one."""
     held: list[bool] = []
     hold = device.hold
     monkeypatch.setattr(device, "hold", lambda short=False: held.append(short) or hold(short))
+    return held
+
+
+@pytest.mark.parametrize(("characters", "short"), [(module.SHORT_CHARACTERS, True), (module.SHORT_CHARACTERS + 1, False)])
+def test_a_small_corpus_is_a_short_request(device, holds, shared_bench, model_folder, characters, short):
+    encoder = shared_bench.registry.encoder(str(model_folder))
+    Embedder(device, EmbeddingCache(None)).embed(encoder, ["a" * (characters - 1), "b"])
+    assert {*holds} == {short}
+
+
+def test_what_is_embedded_does_not_wait_for_the_device_once_more(device, holds, shared_bench, model_folder, tmp_path):
     encoder, embedder = shared_bench.registry.encoder(str(model_folder)), Embedder(device, EmbeddingCache(tmp_path))
     for batches in (1, 0):  # computed, and looked up
-        held.clear()
+        holds.clear()
         embedder.embed(encoder, ["one", "two"])
-        assert len(held) == batches
+        assert len(holds) == batches
 
 
 def test_what_was_embedded_is_on_disk_while_its_job_goes_on(device, shared_bench, model_folder, tmp_path, monkeypatch):

@@ -31,6 +31,7 @@ from sbert_app.jobs.timing import race
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.runs.execution import Execution
 from sbert_app.runs.records import FAILED, FINISHED, STOPPED, Lent, Loss
+from sbert_app.runtime import device
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.line import Stop
 from sbert_app.runtime.workbench import Workbench
@@ -83,6 +84,7 @@ def lent(shared_lent, spaces, monkeypatch, caplog):
     from sbert_app.runtime import loan, zero_gpu
 
     monkeypatch.setattr(zero_gpu, "WORTH", 1e-9)
+    monkeypatch.setattr(device, "SHORT_CHARACTERS", 0)
     monkeypatch.setattr(zero_gpu, "LEAST", 100)
     monkeypatch.setattr(zero_gpu, "MOST", 600)
     monkeypatch.setattr(shared_lent.device, "_rates", {})
@@ -301,6 +303,7 @@ def test_the_seconds_follow_the_measured_rate(lent, spaces, monkeypatch, sentenc
     encoder = lent.registry.encoder()
     monkeypatch.undo()
     monkeypatch.setattr(zero_gpu, "WORTH", 1e-9)
+    monkeypatch.setattr(device, "SHORT_CHARACTERS", 0)
     monkeypatch.setattr(spaces, "quota", spaces.Quota())
     monkeypatch.setattr(lent.device, "_rates", {("GPU", encoder.name): 10.0})
     monkeypatch.setattr(type(lent.device), "_measured", lambda *_: None)
