@@ -47,6 +47,7 @@ ACCENT = "#0f766e"  # SBERT's colour on the page; figures use a lighter teal, re
 SHADES = {  # on a light and on a dark page
     "body_background_fill": ("#fafaf9", "#131316"),
     "block_background_fill": ("#ffffff", "#1b1b1f"),
+    "panel_background_fill": ("#ffffff", "#1b1b1f"),  # of the page to log in at
     "block_label_background_fill": ("transparent", "transparent"),
     "block_info_text_color": ("#5f5f68", "#a5a5b0"),
     "block_label_text_color": ("#4a4a52", "#c4c4cc"),
