@@ -33,7 +33,7 @@ const mapNames = (() => {
     const [wanted, covered] = before ? [() => true, () => 0] : [ofLevel(inView, meta?.clusters), counter(plot, frame)];
     const reach = list => list.filter(([, , gap]) => gap <= SHARE * (frame.right - frame.left)), given = meta?.given ?? [];
     const near = reach(PLACES), far = reach(MORE_PLACES);
-    const arrange = first => { // the names that may choose first, then the others: the place of each, and how many of the few lie over points
+    const arrange = first => { // the names that may choose first, then the others: the place of each, and which of the few found none without points
       const places = [], placed = [];
       const seek = (most, worst, among = wanted, choice = near) => [...first, ...names.keys()].forEach(i => {
         if (places[i] || placed.length >= most || !inView[i] || !among(i)) return;
