@@ -129,6 +129,11 @@
     new MutationObserver(remember).observe(element, { childList: true, subtree: true, attributes: true, attributeFilter });
   }
 
+  // The second click of a double click begins nothing: the run of the first would be replaced.
+  document.addEventListener('click', event => {
+    if (event.detail > 1 && event.target.closest('button.primary')) event.stopImmediatePropagation();
+  }, { capture: true });
+
   document.addEventListener('click', event => {
     const target = event.target.closest('[data-corpus]');
     if (target) {

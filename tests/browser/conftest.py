@@ -152,10 +152,15 @@ def arrive(page: Any) -> None:
     page.wait_for_function("document.body?.classList.contains('arrived')")
 
 
+def tell(page: Any) -> None:
+    """What a page shows, for the report of a test that failed."""
+    print(page.url, page.locator("body").aria_snapshot(), sep="\n")
+
+
 @pytest.fixture
-def visit(browser, contexts, app_url):
+def visit(request, browser, contexts, app_url):
     """Open the app as one more visitor. At the end no page may have had an error or asked another host."""
-    pages, bad = [], []
+    pages, bad, failed = [], [], request.session.testsfailed
 
     def visit(width: int = 1280, theme: str = "light", url: str = app_url):
         if len(pages) == len(contexts):
@@ -165,6 +170,8 @@ def visit(browser, contexts, app_url):
 
     yield visit
     for page in pages:
+        if request.session.testsfailed > failed:
+            tell(page)
         page.close()
     assert bad == []
 
@@ -205,6 +212,7 @@ def shared_page(request, kept, shared_context, app_url):
         put_on(page, "light", 1280)
     yield page
     if bad or request.session.testsfailed > failed:
+        tell(page)
         kept.pop()[0].close()
     assert bad == []
 

@@ -76,7 +76,7 @@ def test_a_handler_is_named_by_its_tab_and_a_stop_of_its_visitor_is_told():
 
         def work(session):
             yield job.busy("one")
-            job._asked.add(session.id)  # what the button does
+            job._asked.add(session)  # what the button does
             yield job.busy("two")
 
         list(handler(job._stoppable(work))(session))

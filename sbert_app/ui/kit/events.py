@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
+from weakref import WeakSet
 
 import gradio as gr
 from gradio.context import LocalContext
@@ -140,7 +141,7 @@ class LongJob:
         self.outputs: list[Any] = [*starts, stop, stage]  # what `busy` and `idle` update
         self._label = stop.value
         self._stop: Callable[[Session], None] = lambda session: None
-        self._asked: set[str] = set()  # the sessions whose visitor pressed Stop while the job ran
+        self._asked: WeakSet[Session] = WeakSet()  # whose visitor pressed Stop since the job began
 
     def busy(self, stage: Markup) -> Updates:
         """Running: show Stop, disable the start buttons."""
@@ -172,19 +173,20 @@ class LongJob:
     ) -> Any:
         """Run `work` at the trigger, and become idle if it fails. Returns the event, for chaining.
 
-        The first input is the session, passed to `stop`, which is None if another trigger has the same.
-        No concurrency limit: the work waits in the lines of the workbench.
+        The first input is the session, passed to `stop`, which is None if another trigger has the same. The work waits in the
+        lines of the workbench, so there is no concurrency limit, and a click counts also while the run before is still leaving.
         """
         if stop is not None:
             self._stop = stop
             self.stop.click(handler(self._on_stop), inputs[0], self.stop, queue=False, **PRIVATE)
-        started = trigger(handler(self._stoppable(work)), inputs, [*self.outputs, *outputs], concurrency_limit=None, **PRIVATE)
+        how: dict[str, Any] = {"concurrency_limit": None, "trigger_mode": "multiple", **PRIVATE}
+        started = trigger(handler(self._stoppable(work)), inputs, [*self.outputs, *outputs], **how)
         started.failure(self.idle, None, self.outputs, **PRIVATE)
         return started
 
     def _on_stop(self, session: Session) -> Any:
+        self._asked.add(session)
         self._stop(session)
-        self._asked.add(session.id)
         return gr.Button(STOPPING, interactive=False)
 
     def _stoppable(self, work: Callable[..., Any]) -> Callable[..., Any]:
@@ -197,20 +199,18 @@ class LongJob:
 
         @functools.wraps(work)
         def steps(session: Session, *args: Any) -> Generator[Any, None, bool]:
-            self._asked.discard(session.id)
+            self._asked.discard(session)
             buttons: Updates = {}
-            try:
-                for step in work(session, *args):
-                    buttons |= {button: step[button] for button in (*self.starts, self.stop) if button in step}
-                    if session.id in self._asked:
-                        self._stop(session)
-                        buttons.pop(self.stop, None)  # it says "Stopping …"
-                    yield buttons | step
-                if session.closed:  # meanwhile: its work said nothing more
-                    raise UserError(ENDED)
-                return session.id in self._asked
-            finally:
-                self._asked.discard(session.id)
+            stopped = False
+            for step in work(session, *args):
+                buttons |= {button: step[button] for button in (*self.starts, self.stop) if button in step}
+                if stopped := session in self._asked:
+                    self._stop(session)
+                    buttons.pop(self.stop, None)  # it says "Stopping …"
+                yield buttons | step
+            if session.closed:  # meanwhile: its work said nothing more
+                raise UserError(ENDED)
+            return stopped
 
         return steps
 

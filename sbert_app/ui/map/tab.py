@@ -1,6 +1,5 @@
 """The Map tab: draw the corpus in two dimensions, with named clusters and selectable points."""
 
-import functools
 import math
 import time
 from collections.abc import Iterator
@@ -65,8 +64,7 @@ class MapTab:
         inputs = [*session, self._model, self.reduced_motion, *bar.options.values]
         self.job.listen(bar.start.click, self._on_draw, inputs, outputs, lambda session: session.stop(MAP))
         for event in begun:
-            trigger = functools.partial(event.then, trigger_mode="multiple")
-            self.job.listen(trigger, self._on_in_view, [*inputs, self.in_view], outputs, None)
+            self.job.listen(event.then, self._on_in_view, [*inputs, self.in_view], outputs, None)
         gr.on(bar.options.changes, handler(self._on_regroup), [*session, *bar.options.values], grouped, **PRIVATE)
         inputs = [*session, bar.colour, self.shown_colour]
         recoloured = bar.colour.input(handler(self._on_colour), inputs, [self.plot, self.shown_colour, panel.groups], **PRIVATE)

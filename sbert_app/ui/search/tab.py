@@ -62,12 +62,11 @@ class SearchTab:
 
     def listen(self, opened: gr.State, selection: gr.HTML) -> None:
         """Connect events. `opened` changes with the session's corpus; selection: of the map, in which one can search."""
-        options = self.options.components
+        options, filters = self.options.components, self.options.filters
         everything = {self._session, opened, self.query, *options}
-        self._since = SinceOpened(self._session, opened, self.options.filters.state)
+        self._since = SinceOpened(self._session, opened, filters.state)
         answer = [self.chips, self.hits]
         judged = [self.judging.row, self.standing.block, *self.judging.outputs]
-        filters = self.options.filters
         outputs = [self.body, self.status, self.query, *answer, *options, filters.menus, *judged]
         opened.change(handler(self._on_opened), {self._session, opened, self.query}, outputs, **PRIVATE)
         triggers = [self.query.submit, self.go.click, *self.options.changes]
@@ -77,9 +76,10 @@ class SearchTab:
             handler(self._on_filters), everything, [filters.state, *answer], trigger_mode="multiple", **busy(HITS)
         )
         no_longer_busy(filtered, HITS)
-        self.hits.picked(handler(self._on_picked), everything, [self.query, self.options.beside, *answer], **PRIVATE)
+        changed = [self.query, self.options.beside, *answer]
+        self.hits.picked(handler(self._on_picked), everything, changed, trigger_mode="multiple", **PRIVATE)
         removed = [*options, filters.menus, *answer, self.standing.block]
-        self.chips.picked(handler(self._on_removed), everything, removed, **PRIVATE)
+        self.chips.picked(handler(self._on_removed), everything, removed, trigger_mode="multiple", **PRIVATE)
         self.judging.listen(self.hits)
         self.standing.listen(self._asked, self._session, everything, self.hits)
         inside = selection.inside(
