@@ -2,7 +2,7 @@
 
 import json
 import re
-import time
+import threading
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -101,21 +101,26 @@ def test_progress_is_shown_and_stop_keeps_what_is_done(page, tmp_path, sentences
 def test_a_click_counts_while_the_run_before_is_leaving_and_a_double_click_once(page, tmp_path, sentences, monkeypatch, caplog):
     """Gradio's page would drop a click on a button whose last run has shown all but has not ended."""
     caplog.set_level("INFO", JOBS.name)
+
+    def told():
+        return [record.about for record in caplog.records if record.name == JOBS.name]
+
     path = tmp_path / "left.txt"
     path.write_text("\n".join(f"{sentence} [{i}]" for i in range(2) for sentence in sentences), encoding="utf-8")
     upload(page, path)
     page.locator("#index").dblclick()
     expect(page.locator("#progress")).to_contain_text("sentences/s")
     with monkeypatch.context() as slow:
-        slow.setattr(line, "give_back", lambda: time.sleep(3))
+        slow.setattr(line, "give_back", (left := threading.Event()).wait)
         page.get_by_role("button", name="Stop", exact=True).click()
         expect(page.locator("#stop")).to_be_hidden()
         page.locator("#index").click()
-        expect(page.locator("#stop")).to_be_visible(timeout=2_500)
+        expect(page.locator("#stop")).to_be_visible()
+    left.set()
     expect(page.locator("#corpus-menu")).to_contain_text("left.txt")
-    page.wait_for_timeout(500)  # until the last has left
-    ended = [record.about for record in caplog.records if record.name == JOBS.name]
-    assert [about["outcome"] for about in ended if about["job"] == "corpus.index"] == ["stopped", "ok"]
+    while len(ended := [about["outcome"] for about in told() if about["job"] == "corpus.index"]) < 2:
+        page.wait_for_timeout(50)
+    assert ended[:2] == ["stopped", "ok"]
 
 
 def test_a_corpus_indexed_before_is_opened_from_the_list(page, corpus_file, visit):
