@@ -58,26 +58,34 @@ class EmbeddingCache:
         self.asked.update({True: int(known.sum()), False: int((~known).sum())})
         return vectors, known
 
-    def add(self, model: str, sentences: Sequence[str], vectors: Vectors) -> None:
-        """Store the embeddings of n sentences, (n, dim). A failed write is only logged."""
+    def add(self, model: str, sentences: Sequence[str], vectors: Vectors, instead_of: Sequence[Path] = ()) -> Path | None:
+        """Store the embeddings of n sentences, (n, dim). Returns the segment; None if that failed, which is only logged.
+
+        instead_of: segments of parts of them, which are deleted.
+        """
         if self.folder is None or not len(sentences):
-            return
+            return None
         try:
-            with atomic_folder(self.folder / model / uuid.uuid4().hex) as segment:
+            segment = self.folder / model / uuid.uuid4().hex
+            with atomic_folder(segment) as new:
                 unsorted = keys_of(sentences)
                 order = np.argsort(unsorted)
                 keys, values = unsorted[order], np.asarray(vectors[order], dtype=np.float32)
                 for name, array in (("keys", keys), ("vectors", values), ("checksums", _checksums(keys, values))):
-                    np.save(segment / f"{name}.npy", array)
+                    np.save(new / f"{name}.npy", array)
+            for part in instead_of:
+                discard(part)
             self._trim(self.folder)
+            return segment
         except Exception as error:
             failure = write_failure(error)
             if failure is None:
                 raise
             log.warning("embeddings could not be cached: %s", failure)
+            return None
 
     def _trim(self, folder: Path) -> None:
-        segments = [(p.lstat().st_mtime, sum(f.lstat().st_size for f in p.rglob("*")), p) for p in folder.glob(f"*/{SEGMENT}")]
+        segments = [(p.lstat().st_mtime, sum(f.lstat().st_size for f in p.iterdir()), p) for p in folder.glob(f"*/{SEGMENT}")]
         excess = sum(size for _, size, _ in segments) - self.limit_bytes
         for _, size, path in sorted(segments):
             if excess <= 0:

@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -30,7 +31,7 @@ log = logging.getLogger(__name__)
 
 SHORT_IN_A_ROW = 8  # short requests served before a waiting batch gets its turn, so that no job starves
 SHORT_CHARACTERS = 10_000  # of all sentences to embed: tenths of a second, which need not wait for the batches of long jobs
-CACHE_SECONDS = 10.0  # between writes to the cache: work lost if the process dies
+JOIN_SECONDS = 10.0  # after which what a job has cached batch by batch is joined
 
 Item = TypeVar("Item")
 
@@ -178,7 +179,7 @@ class Embedder:
 class EmbeddingJob:
     """`run` yields the number of sentences done after each batch; then `embeddings` (n, dim) is complete. done: which are, (n,).
 
-    What is computed before a stop is cached too.
+    Each batch is cached before it counts as done: a process that is killed loses none.
     """
 
     def __init__(self, device: Device, cache: EmbeddingCache, encoder: "Encoder", sentences: Sequence[str]) -> None:
@@ -192,24 +193,28 @@ class EmbeddingJob:
         missing = [self._sentences[i] for i in self._missing.tolist()]
         short = sum(map(len, missing)) <= SHORT_CHARACTERS
         batches = self._device.stream(self._encoder, missing, self._encoder.document_prompt, short)
-        unsaved, written = list[Rows](), time.monotonic()
+        parts, joined = list[tuple[Rows, Path | None]](), time.monotonic()
         yield done
         try:
             while done < len(self._sentences):  # to ask for one batch too many would mean to wait for the device once more
-                rows, vectors = next(batches)
-                self.embeddings[self._missing[rows]] = vectors
-                self.done[self._missing[rows]] = True
-                unsaved.append(self._missing[rows])
+                batch, vectors = next(batches)
+                rows = self._missing[batch]
+                self.embeddings[rows] = vectors
+                self.done[rows] = True
+                parts.append((rows, self._save(rows)))
                 done += len(rows)
                 yield done
-                if time.monotonic() - written > CACHE_SECONDS:
-                    self._write_cache(unsaved)
-                    written = time.monotonic()
+                if time.monotonic() - joined > JOIN_SECONDS:
+                    self._join(parts)
+                    joined = time.monotonic()
         finally:
-            self._write_cache(unsaved)
+            self._join(parts)
 
-    def _write_cache(self, unsaved: list[Rows]) -> None:
-        if unsaved:
-            rows = np.concatenate(unsaved)
-            self._cache.add(self._encoder.fingerprint, [self._sentences[i] for i in rows.tolist()], self.embeddings[rows])
-        unsaved.clear()
+    def _save(self, rows: Rows, instead_of: Sequence[Path] = ()) -> Path | None:
+        sentences = [self._sentences[i] for i in rows.tolist()]
+        return self._cache.add(self._encoder.fingerprint, sentences, self.embeddings[rows], instead_of)
+
+    def _join(self, parts: list[tuple[Rows, Path | None]]) -> None:
+        if len(parts) > 1:
+            self._save(np.concatenate([rows for rows, _ in parts]), [segment for _, segment in parts if segment])
+        parts.clear()
