@@ -117,12 +117,12 @@ class Run(RunFiles):
 
     def _info(self, facts: dict[str, Any]) -> RunInfo:
         """A run whose state is running but whose lock is free was killed: interrupted."""
-        has_model = (self.model / "config.json").is_file()
         state, message = self._written_state()
         if state in (records.RUNNING, records.WAITING) and not self.locked():
             state, message = self._written_state()  # it may have ended between the two looks
             state = records.INTERRUPTED if state in (records.RUNNING, records.WAITING) else state
         data = str(facts.get("file", "")), facts["fingerprint"]
+        has_model = (self.model / "config.json").is_file()  # after the state: a run that has ended has had its model before
         return RunInfo(
             self.id, facts["name"], state, message, facts["created"], facts["owner"], has_model, *data, self.has_checkpoint
         )

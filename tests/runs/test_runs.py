@@ -70,15 +70,18 @@ def test_who_says_it_runs_while_nobody_holds_its_lock_was_killed(run):
     assert (run.info().state, run.info().message) == (FINISHED, "done")
 
 
-def test_a_run_that_ends_between_the_look_at_its_state_and_at_its_lock_is_not_interrupted(run, monkeypatch):
+def test_a_run_that_ends_between_the_look_at_its_state_and_at_its_lock_is_not_interrupted_and_has_its_model(run, monkeypatch):
     run.set_state(RUNNING)
 
     def ended_now():
+        run.model.mkdir()
+        (run.model / "config.json").write_text("{}")
         run.set_state(FINISHED, "done")
         return False
 
     monkeypatch.setattr(run, "locked", ended_now)
-    assert (run.info().state, run.info().message) == (FINISHED, "done")
+    info = run.info()
+    assert (info.state, info.message, info.has_model) == (FINISHED, "done", True)
 
 
 def test_owners_see_their_own_runs_and_nobody_elses(tmp_path, run, scored):
