@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import math
 import uuid
 from collections import Counter
 from collections.abc import Sequence
@@ -34,6 +35,7 @@ class EmbeddingCache:
 
     def __init__(self, folder: Path | None, limit_bytes: int = CACHE_BYTES, shipped: Path = SHIPPED) -> None:
         self.folder, self.limit_bytes, self.shipped = folder, limit_bytes, shipped
+        self._untrimmed = math.inf  # bytes written since the folder was looked over
         self.asked: Counter[bool] = Counter()  # sentences that were looked up, by whether they were known
 
     def lookup(self, model: str, sentences: Sequence[str], dim: int) -> tuple[Vectors, NDArray[np.bool_]]:
@@ -75,7 +77,10 @@ class EmbeddingCache:
                     np.save(new / f"{name}.npy", array)
             for part in instead_of:
                 discard(part)
-            self._trim(self.folder)
+            self._untrimmed += values.nbytes
+            if self._untrimmed > self.limit_bytes / 100:
+                self._trim(self.folder)
+                self._untrimmed = 0
             return segment
         except Exception as error:
             failure = write_failure(error)
