@@ -70,12 +70,16 @@ class IndexingPanel:
     def _indexing(self, session: Session, name: str, steps: Iterator[Step[IndexedCorpus]]) -> Iterator[Updates]:
         """Show the progress, and the corpus once it is open, which a large one is before it is indexed. name: of the file."""
         shown = before = session.get(IndexedCorpus)
-        for step, state in self.job.following(steps, partial(view.progress, name=name), None, EVERY):
+
+        def opened() -> bool:
+            return session.get(IndexedCorpus) is not shown
+
+        for step, state in self.job.following(steps, partial(view.progress, name=name), None, EVERY, opened):
             indexed = session.get(IndexedCorpus)
             if step.result:
                 state |= self._show(session) | {self.progress: "", self.notice: view.ready(step.result)}
             elif indexed and indexed is not before and indexed.growing:
-                state |= ({} if indexed is shown else self._show(session)) | {self.notice: view.reading(step, name)}
+                state |= (self._show(session) if opened() else {}) | {self.notice: view.reading(step, name)}
                 shown = indexed
             yield state
 

@@ -157,12 +157,13 @@ class LongJob:
         progress: Callable[[Step[Result]], Markup],
         stopped: Markup | None,
         seconds: float = REFRESH_SECONDS,
+        at_once: Callable[[], bool] = lambda: False,
     ) -> Iterator[tuple[Step[Result], Updates]]:
         """Yield the steps that are worth showing, with the controls: busy until the job has a result or was stopped.
 
-        stopped: the last stage of a job that was stopped; None: its progress. seconds: between two steps that are shown.
+        stopped: the last stage of a job that was stopped; None: its progress. seconds: between two steps, unless `at_once`.
         """
-        for step in throttled(steps, lambda step: step.stopped or step.result is not None, seconds):
+        for step in throttled(steps, lambda step: step.stopped or step.result is not None or at_once(), seconds):
             if step.stopped:
                 yield step, self.idle(progress(step) if stopped is None else stopped)
             else:
