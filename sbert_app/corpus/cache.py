@@ -75,12 +75,13 @@ class EmbeddingCache:
                 keys, values = unsorted[order], np.asarray(vectors[order], dtype=np.float32)
                 for name, array in (("keys", keys), ("vectors", values), ("checksums", _checksums(keys, values))):
                     np.save(new / f"{name}.npy", array)
-            for part in instead_of:
-                discard(part)
             self._untrimmed += values.nbytes
-            if self._untrimmed > self.limit_bytes / 100:
-                self._trim(self.folder)
-                self._untrimmed = 0
+            with suppress(FileNotFoundError):  # another job may have deleted them
+                for part in instead_of:
+                    discard(part)
+                if self._untrimmed > self.limit_bytes / 100:
+                    self._trim(self.folder)
+                    self._untrimmed = 0
             return segment
         except Exception as error:
             failure = write_failure(error)

@@ -8,10 +8,11 @@ import gradio as gr
 import httpx
 import pytest
 from gradio_client import Client
+from markupsafe import Markup
 
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.visitors import Visitor
-from sbert_app.step import throttled
+from sbert_app.step import Step, throttled
 from sbert_app.ui.kit.events import STOPPING, LongJob, busy, caller_left, no_longer_busy, visitor_of
 
 LONGEST = 30.0  # seconds that the handler works for, if nobody leaves
@@ -75,6 +76,20 @@ def test_a_handler_learns_that_its_caller_left(app, leave):
 def test_the_first_step_and_those_that_must_be_shown():
     assert list(throttled(range(1_000), lambda step: step == 999, seconds=60)) == [0, 999]
     assert list(throttled(range(3), seconds=-1)) == [0, 1, 2]
+
+
+def test_a_step_that_is_to_be_seen_at_once_does_not_wait_for_its_turn():
+    with gr.Blocks():
+        job = LongJob(gr.Button(), gr.HTML())
+    reached = []
+
+    def told():
+        for stage in ("read", "opened", "encoded", "done"):
+            reached.append(stage)
+            yield Step(stage, stopped=stage == "done")
+
+    shown = job.following(told(), lambda step: Markup(), None, 60, lambda: reached[-1] == "opened")
+    assert [step.stage for step, _ in shown] == ["read", "opened", "done"]
 
 
 def test_buttons_follow_the_job():

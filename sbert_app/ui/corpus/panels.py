@@ -80,7 +80,7 @@ class IndexingPanel:
                 state |= self._show(session) | {self.progress: "", self.notice: view.ready(step.result)}
             elif indexed and indexed is not before and indexed.growing:
                 state |= (self._show(session) if opened() else {}) | {self.notice: view.reading(step, name)}
-                shown = indexed
+            shown = indexed
             yield state
 
     def _on_model(self, session: Session, model: str) -> Updates:
