@@ -131,7 +131,7 @@ def warm_up(bench: Workbench, pause: Callable[[], None] = lambda: None) -> None:
     else:
         log.info("ready after %.1f s on %s", time.perf_counter() - start, bench.registry.hardware)
     gc.collect()
-    gc.freeze()  # what stays is not looked through for garbage again: that stopped all threads for 0.3 s at a time
+    gc.freeze()  # what stays is not looked through again, which stopped all threads for 0.3 s; networks go without it (tested)
 
 
 def close(bench: Workbench) -> None:

@@ -1,5 +1,6 @@
 """Where models come from, and what is refused."""
 
+import gc
 import json
 import pickle
 import shutil
@@ -83,6 +84,22 @@ def test_a_model_that_is_dropped_is_freed_at_once(registry, monkeypatch):
     freed = weakref.ref(registry.encoder().transformer)
     registry.cross_encoder(DEFAULT_CROSS_ENCODER)
     assert freed() is None
+
+
+def test_the_networks_that_the_app_starts_with_need_no_collector_to_be_freed(registry):
+    """`warm_up` keeps them from it, once it has collected what loading left."""
+    models = registry.encoder(), registry.cross_encoder(DEFAULT_CROSS_ENCODER)
+    models[0].encode(["one"])
+    models[1].score([("one", "two")])
+    gc.collect()
+    gc.disable()
+    try:
+        for model in models:
+            freed = weakref.ref(model.transformer)
+            model.release()
+            assert freed() is None
+    finally:
+        gc.enable()
 
 
 def test_a_trainable_copy_is_fp32_and_its_own(registry):
