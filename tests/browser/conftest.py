@@ -154,7 +154,8 @@ def arrive(page: Any) -> None:
 
 def tell(page: Any) -> None:
     """What a page shows, for the report of a test that failed."""
-    print(page.url, page.locator("body").aria_snapshot(), sep="\n")
+    focused = page.evaluate("document.activeElement?.outerHTML.slice(0, 300)")
+    print(page.url, page.locator("body").aria_snapshot(), f"focused: {focused}", sep="\n")
 
 
 @pytest.fixture
