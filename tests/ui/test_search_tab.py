@@ -62,6 +62,19 @@ def test_an_answer_that_another_question_overtook_changes_and_keeps_nothing(tab,
     assert "charged twice" in parts._on_search(values)[parts.hits] and session.get(ChosenOptions) is not None
 
 
+def test_a_menu_that_is_left_as_it_was_neither_searches_nor_overtakes_what_is_asked(tab, shared_bench):
+    """By the Tab key one leaves the menus on the way to the hits."""
+    session, parts = shared_bench.sessions.open(), tab.search
+    open_example(shared_bench, session, "support_tickets.csv")
+    values = {component: component.value for component in parts.options.components}
+    values |= {parts._session: session, parts._since._opened: "a1", parts.query: "charged twice"}
+    for ranking in ("words", "hybrid"):
+        asked = session.begin(SEARCH.name)
+        assert parts._on_menu(values) == {parts.hits: gr.skip()} and not asked.revoked
+        values |= {parts.options.ranking: ranking}
+        assert "charged twice" in parts._on_menu(values)[parts.hits] and asked.revoked
+
+
 def test_what_comes_with_a_corpus_leaves_the_answer_to_what_was_asked_since_it_opened(tab, shared_bench):
     session, parts = shared_bench.sessions.open(), tab.search
     open_example(shared_bench, session, "support_tickets.csv")

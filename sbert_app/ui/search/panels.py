@@ -136,6 +136,15 @@ class SearchControls:
             **self.filters.show(Filtering(offered.columns, filters, offered.sampled)),
         }
 
+    def keep(self, values: Values, session: Session) -> None:
+        session.put(ChosenOptions({component: values[component] for component in self.components}))
+
+    def changed(self, values: Values, session: Session) -> bool:
+        """Whether another option than that of the last search is chosen in a menu."""
+        chosen = session.get(ChosenOptions)
+        menus = self.ranking, self.cross, self.beside
+        return any(values[menu] != (chosen.values[menu] if chosen else menu.value) for menu in menus)
+
     def active(self, values: Values) -> dict[str, str]:
         """Chip name -> label, of the cross-encoder and each filter in force."""
         cross = {CROSS: f"Re-ranked by {values[self.cross]}"} if values[self.cross] else {}

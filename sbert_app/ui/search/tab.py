@@ -65,13 +65,12 @@ class SearchTab:
         options, filters = self.options.components, self.options.filters
         everything = {self._session, opened, self.query, *options}
         self._since = SinceOpened(self._session, opened, filters.state)
-        answer = [self.chips, self.hits]
-        judged = [self.judging.row, self.standing.block, *self.judging.outputs]
+        answer, judged = [self.chips, self.hits], [self.judging.row, self.standing.block, *self.judging.outputs]
         outputs = [self.body, self.status, self.query, *answer, *options, filters.menus, *judged]
         opened.change(handler(self._on_opened), {self._session, opened, self.query}, outputs, **PRIVATE)
-        triggers = [self.query.submit, self.go.click, *self.options.changes]
-        searched = gr.on(triggers, handler(self._on_search), everything, answer, trigger_mode="always_last", **busy(HITS))
-        no_longer_busy(searched, HITS)
+        for triggers, work in (([self.query.submit, self.go.click], self._on_search), (self.options.changes, self._on_menu)):
+            searched = gr.on(triggers, handler(work), everything, answer, trigger_mode="always_last", **busy(HITS))
+            no_longer_busy(searched, HITS)
         filtered = filters.menus.chosen(
             handler(self._on_filters), everything, [filters.state, *answer], trigger_mode="multiple", **busy(HITS)
         )
@@ -120,14 +119,15 @@ class SearchTab:
     def _on_search(self, values: Values) -> Updates:
         return self._searched(self._since.now(values))
 
+    def _on_menu(self, values: Values) -> Updates:
+        """Search again if another option was chosen: Gradio's menu tells that it was left like a choice."""
+        return self._on_search(values) if self.options.changed(values, values[self._session]) else {self.hits: gr.skip()}
+
     def _searched(self, values: Values) -> Updates:
         updates = self._search(values)
         if self.chips in updates:  # else something else was asked meanwhile, which is kept
-            self._keep(values)
+            self.options.keep(values, values[self._session])
         return updates
-
-    def _keep(self, values: Values) -> None:
-        values[self._session].put(ChosenOptions({component: values[component] for component in self.options.components}))
 
     def _on_filters(self, values: Values, event: gr.EventData) -> Updates:
         chosen = self.options.filters.changed(values, event)
@@ -187,7 +187,7 @@ class SearchTab:
         session, filters = values[self._session], self.options.filters
         search_inside(session)
         cleared = filters.show(replace(values[filters.state], filters={})) | {self.query: ""}
-        self._keep(values | cleared)
+        self.options.keep(values | cleared, session)
         with self._since.note(values | cleared):
             answer = self._answered(values | cleared)
         return {**cleared, **answer, self.standing.block: gr.Accordion(visible=False)}
