@@ -171,7 +171,7 @@ def visit(request, browser, contexts, app_url):
 
     yield visit
     for page in pages:
-        if request.session.testsfailed > failed:
+        if request.session.testsfailed > failed and not page.is_closed():
             tell(page)
         page.close()
     assert bad == []

@@ -73,6 +73,8 @@ def test_a_menu_that_is_left_as_it_was_neither_searches_nor_overtakes_what_is_as
         assert parts._on_menu(values) == {parts.hits: gr.skip()} and not asked.revoked
         values |= {parts.options.ranking: ranking}
         assert "charged twice" in parts._on_menu(values)[parts.hits] and asked.revoked
+    parts._on_picked(values | {parts.options.ranking: "words"}, SimpleNamespace(_data={"row": 3}))
+    assert "charged twice" in parts._on_menu(values)[parts.hits]  # those of the picked row are by words
 
 
 def test_what_comes_with_a_corpus_leaves_the_answer_to_what_was_asked_since_it_opened(tab, shared_bench):

@@ -160,13 +160,13 @@ class SearchTab:
         if top := picked.get("top"):
             return self._search(values, top=top)
         if beside := picked.get("beside"):
-            changed = {options.beside: beside}
-            return changed | self._searched(values | changed)
+            return {options.beside: beside} | self._searched(values | {options.beside: beside})
         session, row = values[self._session], picked.get("row")
         asked = self._read(values | {self.query: f"row {row}"})
         with self._since.note(values):
             run = session.begin(SEARCH.name)
             result = more_like(self._bench, session, row, asked)
+        options.keep(values, session)
         hits, chips = self._results(session, result), self._chips(values)
         return self._unless_overtaken(run, {self.query: result.query, self.hits: hits, self.chips: chips})
 
