@@ -98,5 +98,6 @@
     const action = event.target.closest('[data-tour]')?.dataset.tour;
     if (action) ({ begin, next, leave })[action]();
   });
-  document.addEventListener('keydown', event => { if (event.key === 'Escape') leave(); });
+  // Escape in what else is open, such as a result on the full screen or a menu, closes that alone.
+  document.addEventListener('keydown', event => { if (event.key === 'Escape' && event.target.matches('body, #tour *')) leave(); });
 })();
