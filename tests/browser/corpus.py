@@ -7,12 +7,12 @@ from typing import Any
 from playwright.sync_api import expect
 
 
-def choose_model(page: Any, folder: Path) -> None:
-    """Choose the model of a folder in the header."""
+def choose_model(page: Any, folder: Path, dim: int = 384) -> None:
+    """Choose the model of a folder in the header, whose embeddings have `dim` dimensions."""
     picker = page.get_by_label("Model", exact=True)
     picker.fill(str(folder))
     picker.press("Enter")
-    expect(page.locator("#model-note")).to_contain_text("384 dimensions")
+    expect(page.locator("#model-note")).to_contain_text(f"{dim} dimensions")
 
 
 def open_menu(page: Any) -> None:

@@ -156,11 +156,12 @@ def test_a_zero_has_no_sign(shared_bench):
 def test_both_systems_have_their_time_in_one_unit(shared_bench):
     compared = compare(shared_bench, Session(), "a cat", "a dog", cross_encoder=DEFAULT_CROSS_ENCODER)
     cross = replace(compared.cross_encoder, milliseconds=11.25)
-    compared = replace(compared, encode_milliseconds=4.04, milliseconds=99.0, cross_encoder=None)
+    compared = replace(compared, encode_milliseconds=4.04, milliseconds=99.0, waited=0.0, cross_encoder=None)
     page = detail_view.details(replace(compared, cross_encoder=cross), "all-MiniLM-L6-v2")
     assert "<td>SBERT, all-MiniLM-L6-v2</td><td>4.0 ms</td>" in page and "</td><td>11.2 ms</td>" in page
     assert "128 pairs that mean the same in entirely other words have a median of 0.4" in page
     assert page.count(" ms") == 2 and " ms" not in similarity.comparison(compared)  # and no other time on the tab
+    assert "waited 250 ms for others" in detail_view.details(replace(compared, waited=250.0), "all-MiniLM-L6-v2")
 
 
 def test_words_without_content_are_hidden_until_the_box_is_ticked(shared_bench):

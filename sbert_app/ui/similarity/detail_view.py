@@ -19,6 +19,7 @@ QUIET_WORDS = 14  # this many without
 NARROW_WORDS = 14  # up to this many columns, the matrix fits beside the table of links
 WORD_LENGTH = 30
 STRONGEST = 8
+NOTICED = 100.0  # milliseconds of waiting that a person notices
 POOLING_NAMES = {"mean": "mean of the tokens", "max": "max over time", "cls": "[CLS] token"}
 HINT = "Poolings the model was not trained with give cosines near 1: compare their order, not their values."
 OTHER_WORDS = (
@@ -59,7 +60,7 @@ def _times(result: Comparison, model: str) -> Markup:
     times = [(f"SBERT, {model or 'encoder'}", result.encode_milliseconds)]
     times += [(f"{'SBERT' if score.kind == 'encoder' else score.kind}, {score.model}", score.milliseconds) for score in scores]
     rows = [(name, f"{milliseconds:.1f} ms") for name, milliseconds in times]
-    waited = f" This comparison waited {result.waited:.0f} ms for others first." if result.waited >= 1 else ""
+    waited = f" This comparison waited {result.waited:.0f} ms for others first." if result.waited >= NOTICED else ""
     return html.table(("Time for this pair", "on the server"), rows) + html.hint(f"Tokenising and the model, nothing else.{waited}")
 
 
