@@ -2,14 +2,13 @@
 
 import os
 import socket
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -18,8 +17,10 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench, warm_up
 from sbert_app.settings import Settings
 from sbert_app.ui.similarity import view
+from tests.attacks.server import starting
 from tests.benchmarks import data
-from tests.browser.chromium import chromium, free_port
+from tests.benchmarks.timing import milliseconds
+from tests.browser.chromium import chromium
 from tests.browser.corpus import open_menu
 
 STARTS = 3
@@ -32,15 +33,16 @@ QUERY = "how can I lose weight without going hungry"
 @contextmanager
 def app(home: str) -> Iterator[tuple[str, float]]:
     """The address of `python app.py` as soon as it listens, and when it was started."""
-    port, begin = free_port(), time.perf_counter()
-    env = os.environ | {"GRADIO_SERVER_PORT": str(port), "SBERT_STUDIO_HOME": home}
-    process = subprocess.Popen([sys.executable, "app.py"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        _wait_for(port, begin)
-        yield f"http://127.0.0.1:{port}/", begin
-    finally:
-        process.terminate()
-        process.wait()
+    begin = time.perf_counter()
+    with starting(Path(home) / "app.log", os.environ | {"SBERT_STUDIO_HOME": home}) as server:
+        server.wait_for(lambda: listens(urlsplit(server.url).port), pause=0.05)
+        yield server.url, begin
+
+
+def listens(port: int | None) -> bool:
+    """Whether a server does. Asking with the browser instead would cost the app the processor it starts on."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 @contextmanager
@@ -76,7 +78,7 @@ def file_seconds(rows: int, search: bool = False) -> dict[str, float]:
         path.write_text("\n".join(list(dict.fromkeys(texts))[:rows]))
         page = chrome.new_page()
         page.set_default_timeout(1_800_000)
-        page.goto(f"{url}?tab=search")
+        page.goto(f"{url}/?tab=search")
         page.locator("body.arrived").wait_for()
         page.wait_for_timeout(20_000)  # until the models are loaded and the examples are read
         open_menu(page)
@@ -108,27 +110,13 @@ def _search(page: Any) -> float:
     return time.perf_counter() - start
 
 
-def _wait_for(port: int, begin: float) -> None:
-    """Until the server listens. Asking with the browser instead would cost the app the processor it starts on."""
-    while time.perf_counter() - begin < 60:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise SystemExit("the app did not start within 60 s")
-
-
 def similarity_milliseconds() -> dict[str, float]:
     """The whole handler: validate, encode, explain, draw. Median and worst of 50 different pairs, warm."""
     with tempfile.TemporaryDirectory() as home:
         bench = Workbench(Settings(home=Path(home)))
         warm_up(bench)
         sentences = bench.examples.indexed("support_tickets.csv", bench.registry.encoder()).corpus.sentences
-        times = []
-        for i in range(60):
-            begin = time.perf_counter()
-            view.comparison(compare(bench, Session(), sentences[i], sentences[-1 - i]))
-            times.append((time.perf_counter() - begin) * 1e3)
+        times = milliseconds(lambda i: view.comparison(compare(bench, Session(), sentences[i], sentences[-1 - i])), range(60))
     return {"median_of_50": float(np.median(times[10:])), "worst_of_50": max(times[10:])}
 
 

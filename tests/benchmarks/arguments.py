@@ -7,11 +7,9 @@ kept in .bench/arguments, so a stopped run goes on. After `sbert` or `cross-enco
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.stats import pearsonr
 
@@ -23,24 +21,20 @@ from sbert_app.grid.support_vectors import FOLDS, Folds, cut, predict_folds
 from sbert_app.grid.systems import CROSS, SBERT, SVR, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.labelled.example_set import Examples, column_groups, pair_groups
 from sbert_app.models.bundled import bundled_cross_encoder
-from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.finding import CROSS_ENCODER, bundled_folder
+from sbert_app.models.files.finding import CROSS_ENCODER
 from sbert_app.runtime.workbench import Workbench, close
-from sbert_app.training.objectives import build_objective
-from sbert_app.training.options import ObjectiveOptions, TrainingOptions
-from sbert_app.training.siamese import Siamese, finish
-from sbert_app.training.trainee import Trainee
-from sbert_app.training.trainer import Trainer
+from sbert_app.training.crossing import PairTrainee, pairs_of
+from sbert_app.training.options import TrainingOptions
+from sbert_app.training.siamese import finish
 from tests.benchmarks import data
-from tests.benchmarks.crossing import CrossEncoderTrainee
+from tests.benchmarks.timing import show as show_table
+from tests.benchmarks.training import fit, train
 
 Scores = NDArray[np.float32]
 
 GRADES = {"DTORCD": 0, "NS": 1, "SS": 2, "HS": 3}  # different topic or cannot decide; not, somewhat, highly similar
 OPTIONS = TrainingOptions(epochs=1, batch_size=16, learning_rate=5e-5, head_rate=5e-5)
-HARDWARE = choose_hardware()
-FP32 = replace(HARDWARE, dtype=torch.float32)  # of the weights; the trainer computes in bf16 where that is fast
 UNUSED = 16  # training pairs as the dev part that a trainer must have; its scores are not used
 KEPT = Path(".bench") / "arguments"
 
@@ -55,28 +49,19 @@ def arguments() -> tuple[Examples, dict[str, Folds]]:
     return examples, {protocol: cut(groups[protocol]) for protocol in groups}
 
 
-def sbert(train: Examples, test: Examples) -> Scores:
+def sbert(examples: Examples, test: Examples) -> Scores:
     """The test pairs' cosines after siamese training with the paper's regression objective, (n,)."""
-    encoder = Encoder.from_folder(bundled_folder(), FP32)
-    objective = build_objective("regression", encoder.dim, 0, ObjectiveOptions())
-    siamese = Siamese(encoder, objective, train, train.take(np.arange(UNUSED)))
-    fit(siamese)
-    finish(siamese)
+    encoder, _ = train("regression", OPTIONS, examples, examples.take(np.arange(UNUSED)), last=True)
     return predict("scored", [encoder.encode(column) for column in test.sentences]).astype(np.float32)
 
 
-def cross_encoder(train: Examples, test: Examples) -> Scores:
+def cross_encoder(examples: Examples, test: Examples) -> Scores:
     """The test pairs' scores after all weights of the bundled cross-encoder were trained, (n,)."""
-    cross = bundled_cross_encoder(CROSS_ENCODER, FP32, "")
-    cross.model.requires_grad_(True)  # the merged weights of an adapter come frozen
-    fit(CrossEncoderTrainee(cross, train, train.take(np.arange(UNUSED))))
-    cross.model.eval()
-    return cross.score(list(zip(*test.sentences, strict=True)))
-
-
-def fit(trainee: Trainee) -> None:
-    for _ in Trainer(trainee, OPTIONS, HARDWARE).run():
-        pass
+    cross = bundled_cross_encoder(CROSS_ENCODER, choose_hardware(precision="fp32"), "")
+    trainee = PairTrainee(cross, examples, examples.take(np.arange(UNUSED)))
+    fit(trainee, OPTIONS, last=True)
+    finish(trainee)
+    return cross.score(pairs_of(test))
 
 
 TRAINED: dict[str, Callable[[Examples, Examples], Scores]] = {"sbert": sbert, "cross-encoder": cross_encoder}
@@ -134,13 +119,14 @@ def show() -> None:
         regressor = kept(f"{SVR} {protocol}", lambda folds=folds: predict_folds(examples, folds))
         rows = np.flatnonzero(np.isfinite(list(trained.values())).all(0))
         gold = examples.gold[rows]
-        print(f"\n{protocol}: {len(rows):,} pairs of {len(set(folds[rows].tolist()))} folds, r / rho x 100\n")
-        print("| system | mean of the folds | over all pairs |\n| --- | ---: | ---: |")
+        parts = [rows[folds[rows] == fold] for fold in set(folds[rows].tolist())]
+        print(f"\n{protocol}: {len(rows):,} pairs of {len(parts)} folds, r / rho x 100")
+        table = []
         for name, scores in {**fixed, SVR: regressor, **trained}.items():
-            parts = [rows[folds[rows] == fold] for fold in set(folds[rows].tolist())]
             each = [measured(scores[part], examples.gold[part]) for part in parts]
             figures = np.mean(each, axis=0), measured(scores[rows], gold)
-            print(f"| {name} | {' | '.join(f'{r:.2f} / {rho:.2f}' for r, rho in figures)} |")
+            table.append((name, *(f"{r:.2f} / {rho:.2f}" for r, rho in figures)))
+        show_table(("system", "mean of the folds", "over all pairs"), table)
         for change in judge("scored", *(scores[rows].astype(np.float64) for scores in trained.values()), gold).changes:
             values = change.difference.value, change.difference.low, change.difference.high
             print(f"{change.metric}, {' to '.join(trained)}:", *(f"{100 * value:+.2f}" for value in values))

@@ -30,7 +30,7 @@ from sbert_app.runtime.workbench import Workbench, warm_up
 from sbert_app.settings import Settings
 from sbert_app.vectors import Vectors, unit_rows
 from tests.benchmarks import data
-from tests.benchmarks.timing import alternate
+from tests.benchmarks.timing import alternate, seconds_of
 
 ROWS, MANY, TAGS = 10_000, 100_000, 20
 PLOT = "#map-plot .js-plotly-plot"
@@ -62,7 +62,7 @@ def report() -> dict[str, object]:
             "names": names(),
             "umap_of_10000": beside_umap_learn(vectors),
             "first_use": first_use(vectors),
-            "browser": browser(bench),
+            "browser": browser(bench.settings),
         }
 
 
@@ -158,33 +158,28 @@ def first_use(vectors: Vectors) -> dict[str, Any]:
     return json.loads(shown)
 
 
-def browser(bench: Workbench) -> dict[str, Any]:
+def browser(settings: Settings) -> dict[str, Any]:
     """100,000 real sentences in Chromium: opening, drawing, colouring anew, a lasso, a click. Software rendering."""
     from playwright.sync_api import sync_playwright
 
-    from sbert_app.ui.app import build_app, launch_options
     from sbert_app.ui.map.chart import layout_figure
-    from tests.browser.chromium import chromium, free_port, go_to
+    from tests.browser.chromium import chromium, go_to
+    from tests.served import Served
 
-    sentences = data.many_sentences(MANY)
-    encoder = bench.registry.encoder(DEFAULT_ENCODER)
+    app = Served(settings)
+    bench = app.bench
+    warm_up(bench)
+    sentences, encoder = data.many_sentences(MANY), bench.registry.encoder(DEFAULT_ENCODER)
     # It stands where the example does, which is what a visitor without a corpus sees.
     bench.examples._kept[(CALIBRATION_EXAMPLE, encoder.fingerprint)] = indexed(bench, sentences, [str(i % 7) for i in range(MANY)])
-    app = build_app(bench)
-    options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
-    _, url, _ = app.launch(**options, **launch_options(bench))
     with sync_playwright() as playwright:
         page = playwright.chromium.launch(**chromium()).new_page(viewport={"width": 1280, "height": 1000})
         page.set_default_timeout(300_000)
-        page.goto(url)
-        start = time.perf_counter()
+        page.goto(app.url)
         go_to(page, "Map")
-        page.locator(PLOT).wait_for()
-        measured: dict[str, Any] = {"preview_on_opening_the_tab": time.perf_counter() - start}
-        start = time.perf_counter()
+        measured: dict[str, Any] = {"preview_on_opening_the_tab": seconds_of(page.locator(PLOT).wait_for)}
         page.locator("#map-draw").click()
-        page.locator("#map-summary p").first.wait_for()
-        measured["map_and_clusters"] = time.perf_counter() - start
+        measured["map_and_clusters"] = seconds_of(page.locator("#map-summary p").first.wait_for)
         page.wait_for_timeout(5_000)
         measured |= {"colours_anew": _coloured(page), "lasso": _lasso(page)}
     app.close()
@@ -197,9 +192,7 @@ def _coloured(page: Any) -> float:
     page.evaluate(f"document.querySelector('{PLOT}').once('plotly_afterplot', () => window.drawnAt = performance.now())")
     page.locator("#map-colour input").click()
     page.get_by_role("option", name="Column: label", exact=True).click()
-    start = time.perf_counter()
-    page.wait_for_function("window.drawnAt")
-    seconds = time.perf_counter() - start
+    seconds = seconds_of(lambda: page.wait_for_function("window.drawnAt"))
     page.wait_for_timeout(3_000)
     return seconds
 
@@ -214,7 +207,6 @@ def _lasso(page: Any) -> dict[str, Any]:
     for dx, dy in ((half, -half), (half, half), (-half, half), (-half, -half)):
         page.mouse.move(x + dx, y + dy, steps=6)
     page.mouse.up()
-    start = time.perf_counter()
-    page.wait_for_function("document.querySelector('#map-selection')?.innerText.includes('inside the lasso')")
-    seconds = time.perf_counter() - start
+    inside = "document.querySelector('#map-selection')?.innerText.includes('inside the lasso')"
+    seconds = seconds_of(lambda: page.wait_for_function(inside))
     return {"seconds": seconds, "head": page.locator("#map-selection .hits-head b").inner_text()}

@@ -2,7 +2,6 @@
 
 import os
 import random
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -14,13 +13,14 @@ import psutil
 import pyarrow as pa
 
 from sbert_app.bulk.encoding import load_encoder
-from sbert_app.collections.collection import TOP, Facts, embedding_column, exact_search, recall
+from sbert_app.collections.collection import TOP, Collection, Facts, embedding_column, exact_search, recall
 from sbert_app.collections.folder import FolderCollection
 from sbert_app.corpus.faiss_index import EXACT, IVF, SCANN
 from sbert_app.environment import settings_from_environment
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.vectors import Vectors, unit_rows
 from tests.benchmarks import data
+from tests.benchmarks.timing import milliseconds, seconds_of
 
 ROWS = int(os.environ.get("BENCH_COLLECTION", "1000000"))
 SINGLES = 300_000  # real sentences; further rows are two of them joined
@@ -81,22 +81,17 @@ def tables(sentences: list[str], vectors: Vectors, facts: Facts) -> Iterator[pa.
 def report() -> dict[str, object]:
     sentences, vectors = embedded(ROWS)
     queries = np.asarray(vectors[:QUERIES], dtype=np.float32)
-    folder = Path(tempfile.mkdtemp())
-    try:
-        start = time.perf_counter()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder, start = Path(name), time.perf_counter()
         collection = FolderCollection.create(folder / "collection", facts := facts_of(vectors.shape[1]))
         for table in tables(sentences[QUERIES:], vectors[QUERIES:], facts):
             collection.upsert(table)
         figures: dict[str, object] = {"rows": ROWS, "write_seconds": time.perf_counter() - start}
         del sentences
         for kind in KINDS:
-            start = time.perf_counter()
-            collection.finish(replace(facts, index=kind))
-            seconds = time.perf_counter() - start
+            seconds = seconds_of(lambda kind=kind: collection.finish(replace(facts, index=kind)))
             figures[kind] = {"build_seconds": seconds} | _measured(folder / "collection", queries)
         collection.close()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     return {"collection": figures}
 
 
@@ -105,8 +100,8 @@ def _measured(folder: Path, queries: Vectors) -> dict[str, object]:
     before, start = process.memory_info().rss, time.perf_counter()
     collection = FolderCollection.open(folder)
     opened = time.perf_counter() - start
-    first = _milliseconds(collection, queries[:1])[0]
-    alone = _milliseconds(collection, queries)
+    first, *_ = searches(collection, queries[:1])
+    alone = searches(collection, queries)
     start = time.perf_counter()
     scores, ids = collection.search(queries, TOP)
     together = (time.perf_counter() - start) / len(queries) * 1e3
@@ -116,7 +111,7 @@ def _measured(folder: Path, queries: Vectors) -> dict[str, object]:
         "open_seconds": opened,
         "resident_megabytes_more": (process.memory_info().rss - before) / 1e6,
         "first_query_ms": first,
-        "query_ms_p50_p99": [float(np.percentile(alone, p)) for p in (50, 99)],
+        "query_ms_p50_p99": np.percentile(alone, (50, 99)).tolist(),
         "query_ms_500_together": together,
         "recall_at_10": recall(exact, exact_ids, scores, ids, np.full(len(queries), -1)),
         "filtered_ms_p50": {name: _filtered(collection, queries[:50], condition) for name, condition in FILTERS.items()},
@@ -125,17 +120,13 @@ def _measured(folder: Path, queries: Vectors) -> dict[str, object]:
 
 def _filtered(collection: FolderCollection, queries: Vectors, condition: dict[str, object]) -> list[float]:
     """The first query, for which the filter is evaluated, and the median of the others."""
-    times = _milliseconds(collection, queries, condition)
-    return [times[0], float(np.median(times[1:]))]
+    first, *others = searches(collection, queries, condition)
+    return [first, float(np.median(others))]
 
 
-def _milliseconds(collection: FolderCollection, queries: Vectors, filters: dict[str, object] | None = None) -> list[float]:
-    times = []
-    for query in queries:
-        start = time.perf_counter()
-        collection.search(query[None], TOP, filters)
-        times.append((time.perf_counter() - start) * 1e3)
-    return times
+def searches(collection: Collection, queries: Vectors, filters: dict[str, object] | None = None) -> list[float]:
+    """Milliseconds of each query alone."""
+    return milliseconds(lambda query: collection.search(query[None], TOP, filters), queries)
 
 
 def _bytes(folder: Path, suffix: str) -> int:

@@ -22,6 +22,7 @@ from sbert_app.models.files.finding import checked_bundled_folder
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
 from tests.benchmarks import data
+from tests.benchmarks.timing import show as show_table
 
 COUNTS, ROUNDS = (500, 2_000, 5_000, 10_000), int(os.environ.get("ROUNDS", "3"))
 CHARACTERS = range(80, 221)  # about 27 tokens
@@ -104,10 +105,10 @@ def _timed(command: list[str], env: dict[str, str]) -> tuple[float, str]:
 
 def show(results: dict[str, Any]) -> None:
     """Print the results as a table: times that sentence-transformers takes as long, and in brackets its ratio while encoding."""
-    print(f"\n| whole commands; {results['machine']}; {results['date']} | {' | '.join(OURS)} | {THEIRS} | load |")
-    print("| --- " + "| ---: " * (len(OURS) + 2) + "|")
+    rows = []
     for precision in ("bf16", "fp32"):
         for count, row in results.get(precision, {}).items():
             cells = [f"{row[name]['ratio']:.2f} ({row[name]['rate_ratio']:.2f}), {row[name]['seconds']:.1f} s" for name in OURS]
             theirs = f"{row[THEIRS]['seconds']:.1f} s, {row[THEIRS]['rate']:.0f}/s"
-            print(f"| {precision}, {int(count):,} | {' | '.join(cells)} | {theirs} | {row['load']['median']:.1f} |")
+            rows.append((f"{precision}, {int(count):,}", *cells, theirs, f"{row['load']['median']:.1f}"))
+    show_table((f"whole commands; {results['machine']}; {results['date']}", *OURS, THEIRS, "load"), rows)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sbert_app.models.encoder import Encoder
-from tests.benchmarks.timing import ROUNDS, seconds_of
+from tests.benchmarks.timing import ROUNDS, milliseconds, seconds_of
 
 OTHERS = (0, 1, 2)  # processes at full load
 QUERIES = 50  # a round
@@ -38,7 +38,7 @@ def beside_others(ours: Mapping[str, Encoder], sentences: Sequence[str]) -> dict
             with busy(count):
                 for name, encoder in ours.items():
                     encoder.encode([QUERY])
-                    queries[name][count] += [seconds_of(lambda e=encoder: e.encode([QUERY])) for _ in range(QUERIES)]
+                    queries[name][count] += milliseconds(encoder.encode, [[QUERY]] * QUERIES)
                     seconds[name][count].append(seconds_of(lambda e=encoder: e.encode(sentences)))
                     print(f"  {name} beside {count}: {seconds[name][count][-1]:.2f} s", flush=True)
     return {name: _summary(len(sentences), seconds[name], queries[name]) for name in ours}
@@ -50,7 +50,7 @@ def _summary(count: int, seconds: dict[int, list[float]], queries: dict[int, lis
         f"beside {others}": {
             "sentences_per_second": count / median(seconds[others]),
             "share_of_undisturbed": undisturbed / median(seconds[others]),
-            "query_milliseconds_p50_p99": [1e3 * float(np.percentile(queries[others], share)) for share in (50, 99)],
+            "query_milliseconds_p50_p99": np.percentile(queries[others], (50, 99)).tolist(),
         }
         for others in OTHERS
     }

@@ -17,16 +17,13 @@ from sbert_app.evaluation.agreement import spearman
 from sbert_app.labelled.examples import Examples
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import CROSS_ENCODER, bundled_folder
-from sbert_app.training.objectives import build_objective
-from sbert_app.training.options import ObjectiveOptions, TrainingOptions
-from sbert_app.training.siamese import Siamese, finish
-from sbert_app.training.trainee import Evaluation, Trainee
-from sbert_app.training.trainer import Trainer
+from sbert_app.training.crossing import pairs_of
+from sbert_app.training.options import TrainingOptions
 from sbert_app.vectors import Vectors, unit_rows
 from tests.benchmarks import data
 from tests.benchmarks.crossing import CrossEncoderTrainee, add_adapter, save_adapter
+from tests.benchmarks.training import HARDWARE, fit, train
 
 BASE = "sentence-transformers/all-MiniLM-L6-v2"
 RANK = 32
@@ -42,7 +39,6 @@ CROSS_NLI = TrainingOptions(epochs=1, batch_size=32, learning_rate=5e-4, head_ra
 CROSS_SILVER = TrainingOptions(epochs=1, batch_size=32, learning_rate=5e-4, head_rate=5e-4)
 CROSS_GOLD = TrainingOptions(epochs=2, batch_size=32, learning_rate=2e-4, head_rate=2e-4)
 GOLD_WEIGHT = 0.7  # the rest of the last stage's target is the teachers' score: it evens out the noise of single annotations
-HARDWARE = choose_hardware()
 STAGES = Path(".bench") / "cross_encoder"
 
 
@@ -52,28 +48,6 @@ def labelled(*names: str) -> Examples:
     targets = np.array([LABELS.index(row["label"]) for row in rows], dtype=np.float64)
     sentences = [row["sentence1"] for row in rows], [row["sentence2"] for row in rows]
     return Examples("labelled", sentences, targets, np.arange(1, len(rows) + 1), LABELS, LABELS.index("entailment"))
-
-
-def fit(trainee: Trainee, options: TrainingOptions, name: str) -> float:
-    """Train, put the weights of the best dev score back, and return that score."""
-    trainer = Trainer(trainee, options, HARDWARE)
-    best, start = trainer.weights(), time.perf_counter()
-    for event in trainer.run():
-        if isinstance(event, Evaluation):
-            seconds = time.perf_counter() - start
-            print(f"{name}: step {event.step} of {trainer.steps}, dev {100 * event.score:.2f}, {seconds:.0f} s", flush=True)
-            best = trainer.weights() if event.best else best
-    trainer.load_weights(best)
-    return trainer.best
-
-
-def teacher(objective: str, options: TrainingOptions, train: Examples, dev: Examples) -> Encoder:
-    encoder = Encoder.from_folder(bundled_folder(), replace(HARDWARE, dtype=torch.float32))
-    torch.manual_seed(options.seed)
-    siamese = Siamese(encoder, build_objective(objective, encoder.dim, 0, ObjectiveOptions()), train, dev)
-    fit(siamese, options, f"teacher {objective} {options.seed}")
-    finish(siamese)
-    return encoder
 
 
 def embed(encoder: Encoder, sentences: list[str]) -> Vectors:
@@ -155,36 +129,35 @@ def both_orders(examples: Examples) -> Examples:
 
 def report() -> dict[str, object]:
     start = time.perf_counter()
-    train, dev, test, nli = data.stsb("train"), data.stsb("dev"), data.stsb("test"), labelled(*NLI)
+    stsb, dev, test, nli = data.stsb("train"), data.stsb("dev"), data.stsb("test"), labelled(*NLI)
     seconds = {}
 
     def lap(name: str) -> None:
         seconds[name] = time.perf_counter() - start - sum(seconds.values())
+        print(f"{name}: {seconds[name]:.0f} s", flush=True)
 
-    encoders = [teacher(objective, options, train, dev) for objective, options in TEACHERS]
-    teachers = Teachers(encoders, train)
+    encoders = [train(objective, options, stsb, dev)[0] for objective, options in TEACHERS]
+    teachers = Teachers(encoders, stsb)
     lap("teachers")
     cross = student(len(LABELS))
-    fit(CrossEncoderTrainee(cross, nli, labelled("snli_cad/revised_dev")), CROSS_NLI, "NLI")
+    fit(CrossEncoderTrainee(cross, nli, labelled("snli_cad/revised_dev")), CROSS_NLI)
     lap("NLI")
-    scores = silver(teachers, encoders[0], train, nli, [dev, test])
+    scores = silver(teachers, encoders[0], stsb, nli, [dev, test])
     cross = student(1, cross)
-    silver_dev = fit(CrossEncoderTrainee(cross, scores, dev), CROSS_SILVER, "silver")
+    silver_dev = fit(CrossEncoderTrainee(cross, scores, dev), CROSS_SILVER)
     save_adapter(cross, STAGES / "silver", BASE)
     lap("silver")
-    mixed = replace(train, targets=GOLD_WEIGHT * train.targets + (1 - GOLD_WEIGHT) * teachers.score(*train.sentences))
-    gold_dev = fit(CrossEncoderTrainee(cross, both_orders(mixed), dev), CROSS_GOLD, "gold")
+    mixed = replace(stsb, targets=GOLD_WEIGHT * stsb.targets + (1 - GOLD_WEIGHT) * teachers.score(*stsb.sentences))
+    gold_dev = fit(CrossEncoderTrainee(cross, both_orders(mixed), dev), CROSS_GOLD)
     cross.model.eval()
     save_adapter(cross, STAGES / "gold", BASE)
     lap("gold")
-    scored_test = CrossEncoder.from_adapter(bundled_folder(), STAGES / "gold", HARDWARE).score(
-        list(zip(*test.sentences, strict=True))
-    )
+    scored_test = CrossEncoder.from_adapter(bundled_folder(), STAGES / "gold", HARDWARE).score(pairs_of(test))
     return {
         "stsb_test_spearman_x100": 100 * spearman(scored_test, test.gold),
         "stsb_dev_spearman_x100": {"silver": 100 * silver_dev, "gold": 100 * gold_dev},
         "teachers_test_spearman_x100": 100 * spearman(teachers.score(*test.sentences), test.gold),
-        "pairs": {"NLI": len(nli), "silver": len(scores), "gold": len(train)},
+        "pairs": {"NLI": len(nli), "silver": len(scores), "gold": len(stsb)},
         "seconds": seconds,
         "megabytes": sum(path.stat().st_size for path in (STAGES / "gold").iterdir()) / 1e6,
         "copy_to": str(CROSS_ENCODER),

@@ -1,12 +1,11 @@
 """Train a cross-encoder, all weights or a LoRA adapter (Hu et al. 2021): how the bundled one was made."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F  # noqa: N812
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -17,55 +16,41 @@ from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.forward import forward_batches, token_budget_batches
 from sbert_app.models.files.layout import write_json
 from sbert_app.models.loading import LOADING
-from sbert_app.training.siamese import epoch_batches
+from sbert_app.training.crossing import PairTrainee, pairs_of
 from sbert_app.vectors import Rows
 
 HEAD = ("pooler", "classifier")  # trained in full: random, or trained for another task
 
 
-class CrossEncoderTrainee:
-    """A trainee: scored pairs (one output, binary cross-entropy) or labelled pairs (one output per label, cross-entropy)."""
+class CrossEncoderTrainee(PairTrainee):
+    """As the app's, but frozen weights stay frozen, and labelled pairs may have one output per label (cross-entropy)."""
 
     def __init__(self, cross: CrossEncoder, train: Examples, dev: Examples) -> None:
-        self.cross = cross
-        self.module: nn.Module = cross.model
-        self._dev = dev
-        self._encodings, self._dev_encodings = cross.tokenize(_pairs(train)), cross.tokenize(_pairs(dev))
-        self.lengths = np.array([len(encoding.ids) for encoding in self._encodings], dtype=np.int64)
-        self.towers = 1
+        self.encoder, self.module, self._dev = cross, cross.model, dev
+        self._rows, self._dev_rows = cross.tokenize(pairs_of(train)), cross.tokenize(pairs_of(dev))
+        self.lengths = np.array([len(row.ids) for row in self._rows], dtype=np.int64)
         self._scored = cross.labels == 1
+        self.objective = nn.BCEWithLogitsLoss() if self._scored else nn.CrossEntropyLoss()
         targets = train.gold.astype(np.float32) if self._scored else train.targets.astype(np.int64)
         self._targets = torch.from_numpy(targets).to(cross.hardware.device)
 
     def head(self) -> list[nn.Parameter]:
         return [p for name, p in self.module.named_parameters() if p.requires_grad and "classifier" in name]
 
-    def batches(self, size: int, seed: int, epoch: int) -> list[Rows]:
-        return epoch_batches(self.lengths, size, seed, epoch)
-
-    def forward(self, rows: Rows) -> Tensor:
-        """(b, labels) logits."""
-        return self.cross.logits(self.cross.pad([self._encodings[i] for i in rows.tolist()]))
-
     def loss(self, outputs: Tensor, rows: Rows) -> Tensor:
-        targets = self._targets[torch.from_numpy(rows)]
-        if self._scored:
-            return F.binary_cross_entropy_with_logits(outputs[:, 0], targets)
-        return F.cross_entropy(outputs, targets)
+        """outputs: (b, labels) logits."""
+        return self.objective(outputs[:, 0] if self._scored else outputs, self._targets[torch.from_numpy(rows)])
 
     def evaluate(self) -> Iterator[float | None]:
         """Yield None per dev batch, then Spearman (scored) or average precision of the positive label (labelled)."""
-        values = np.empty(len(self._dev))
+        values, kind, pad = np.empty(len(self._dev)), self._dev.kind, self.encoder.pad
         column = 0 if self._scored else self._dev.positive
-        batches = token_budget_batches((len(encoding.ids) for encoding in self._dev_encodings), self.cross.hardware.token_budget)
-        for rows, logits in forward_batches(batches, self._pad_dev, at_once(self.cross.logits)):
+        batches = token_budget_batches((len(row.ids) for row in self._dev_rows), self.encoder.hardware.token_budget)
+        forward = at_once(self.encoder.logits)
+        for rows, logits in forward_batches(batches, lambda rows: pad([self._dev_rows[i] for i in rows]), forward):
             values[rows] = logits[:, column]
             yield None
-        kind = self._dev.kind
         yield measure(kind, values, self._dev.gold)[next(iter(METRICS[kind]))]
-
-    def _pad_dev(self, rows: Rows) -> dict[str, Tensor]:
-        return self.cross.pad([self._dev_encodings[i] for i in rows])
 
 
 def add_adapter(cross: CrossEncoder, rank: int, seed: int = 0) -> CrossEncoder:
@@ -94,8 +79,3 @@ def _linear(model: Any) -> list[str]:
     """Names of the linear layers inside the transformer's blocks."""
     names = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
     return [name for name in names if not any(part in name for part in HEAD)]
-
-
-def _pairs(examples: Examples) -> Sequence[tuple[str, str]]:
-    first, second = examples.sentences
-    return list(zip(first, second, strict=True))

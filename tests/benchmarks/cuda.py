@@ -8,7 +8,6 @@ import json
 import logging
 import os
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,9 @@ from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, machine
 from sbert_app.timing.race import closest_pair
-from sbert_app.training.objectives import Regression
 from sbert_app.training.options import TrainingOptions
-from sbert_app.training.siamese import Siamese
-from sbert_app.training.trainee import BatchLoss
-from sbert_app.training.trainer import Trainer
-from tests.benchmarks.timing import alternate
+from tests.benchmarks.timing import alternate, fastest
+from tests.benchmarks.trainers import train_ours, train_theirs
 from tests.cuda.place import ADAPTER, made_sentences, merge_adapter, model_folder
 
 Sides = dict[str, Callable[[], object]]
@@ -44,6 +40,7 @@ class Benchmark:
         self.hardware = {name: Hardware(torch.device(device), dtype) for name, dtype in DTYPES.items()}
         self.device = device
         self.rounds = 3 if self.cuda else 1
+        self.batches = BATCHES if self.cuda else BATCHES[:1]
         self.half = torch.float16 if self.cuda else torch.bfloat16  # their fast way: plain float16 on a CPU is a trap
 
     def size(self, on_a_gpu: int, dry: int) -> int:
@@ -69,16 +66,6 @@ class Benchmark:
 
         return SentenceTransformer(str(model_folder()), device=self.device, model_kwargs={"dtype": dtype})
 
-    def best_batch(self, work: Callable[[int], object]) -> int:
-        """The batch size of theirs that takes least, each timed once after a warm-up."""
-        taken = {}
-        for batch in BATCHES if self.cuda else BATCHES[:1]:
-            work(batch)
-            start = time.perf_counter()
-            work(batch)
-            taken[batch] = time.perf_counter() - start
-        return min(taken, key=lambda batch: taken[batch])
-
     def encoding(self) -> dict[str, Any]:
         """Sentences a second at two lengths: ours in fp32 and bf16, theirs at its defaults and at its best."""
         count, result = self.size(20_000, 40), {}
@@ -86,7 +73,7 @@ class Benchmark:
         plain, fast = self.their_encoder(torch.float32), self.their_encoder(self.half)
         for tokens, words in WORDS.items():
             texts = made_sentences(count, words)
-            batch = self.best_batch(lambda size, texts=texts: fast.encode(texts, batch_size=size))
+            batch = fastest(self.batches, lambda size, texts=texts: fast.encode(texts, batch_size=size))
             sides: Sides = {f"ours_{name}": lambda e=encoder, t=texts: e.encode(t) for name, encoder in ours.items()}
             sides |= {
                 "theirs_defaults": lambda t=texts: plain.encode(t),
@@ -109,7 +96,7 @@ class Benchmark:
             plain, fast = (
                 Theirs(str(folder), device=self.device, model_kwargs={"dtype": dtype}) for dtype in (torch.float32, self.half)
             )
-        batch = self.best_batch(lambda size: fast.predict(pairs, batch_size=size))
+        batch = fastest(self.batches, lambda size: fast.predict(pairs, batch_size=size))
         sides: Sides = {f"ours_{p}": lambda c=cross: c.score(pairs) for p, cross in ours.items()}
         sides |= {"theirs_defaults": lambda: plain.predict(pairs), "theirs_best": lambda: fast.predict(pairs, batch_size=batch)}
         return {"best_batch": batch, **self.rates(count, sides)}
@@ -119,48 +106,20 @@ class Benchmark:
         count, batch = self.size(6_400, 16), self.size(64, 8)
         columns = made_sentences(count, 20), made_sentences(count, 20, seed=1)
         scores = np.random.default_rng(0).random(count)
-        data = Examples("scored", columns, scores, np.arange(1, count + 1))
-        sides: Sides = {
-            "ours_bf16": lambda: self._train(data, batch, "bf16"),
-            "ours_fp32": lambda: self._train(data, batch, "fp32"),
-        }
+        data, options = Examples("scored", columns, scores, np.arange(1, count + 1)), TrainingOptions(epochs=1, batch_size=batch)
+
+        def ours(precision: str) -> float:
+            return train_ours(Encoder.from_folder(model_folder(), self.hardware["fp32"]), data, options, self.hardware[precision])
+
+        sides: Sides = {f"ours_{precision}": lambda precision=precision: ours(precision) for precision in ("bf16", "fp32")}
         try:
             import datasets  # noqa: F401 - their trainer wants it
         except ImportError:
             sides["their_modules_in_a_plain_loop_bf16"] = lambda: self._train_in_a_loop(data, batch)
         else:
-            sides["their_trainer_bf16"] = lambda: self._train_theirs(data, batch, bf16=True)
-            sides["their_trainer_fp32"] = lambda: self._train_theirs(data, batch, bf16=False)
+            sides["their_trainer_bf16"] = lambda: train_theirs(self.their_encoder(torch.float32), data, options, bf16=True)
+            sides["their_trainer_fp32"] = lambda: train_theirs(self.their_encoder(torch.float32), data, options)
         return {"batch": batch, **self.rates(count, sides)}
-
-    def _train(self, data: Examples, batch: int, precision: str) -> None:
-        encoder = Encoder.from_folder(model_folder(), self.hardware["fp32"])
-        siamese = Siamese(encoder, Regression(), data, data.take(np.arange(8)))
-        trainer = Trainer(siamese, TrainingOptions(epochs=1, batch_size=batch), self.hardware[precision])
-        trainer.evaluate_after = set()
-        assert sum(isinstance(event, BatchLoss) for event in trainer.run()) == trainer.steps
-
-    def _train_theirs(self, data: Examples, batch: int, bf16: bool) -> None:
-        from datasets import Dataset
-        from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
-        from sentence_transformers.sentence_transformer.losses import CosineSimilarityLoss
-
-        model = self.their_encoder(torch.float32)
-        rows = {"sentence1": data.sentences[0], "sentence2": data.sentences[1], "score": data.targets.astype(np.float32).tolist()}
-        with tempfile.TemporaryDirectory() as folder:
-            arguments = SentenceTransformerTrainingArguments(
-                output_dir=folder,
-                num_train_epochs=1,
-                per_device_train_batch_size=batch,
-                save_strategy="no",
-                report_to="none",
-                disable_tqdm=True,
-                logging_strategy="no",
-                use_cpu=not self.cuda,
-                bf16=bf16,
-            )
-            loss = CosineSimilarityLoss(model)
-            SentenceTransformerTrainer(model, arguments, train_dataset=Dataset.from_dict(rows), loss=loss).train()
 
     def _train_in_a_loop(self, data: Examples, batch: int) -> None:
         """Their model and tokenizer, cosine regression, AdamW; without their trainer, which wants the package datasets."""

@@ -10,7 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from sbert_app.grid.ranking import Retrieval
+from sbert_app.grid.reading import read_folder
 from sbert_app.labelled.examples import Examples
+from sbert_app.labelled.queries import Queries
+from sbert_app.settings import Limits
 
 DATA = Path(os.environ.get("SBERT_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 STS = ("sts/sts12_test", "sts/sts13_test", "sts/sts14_test", "sts/sts15_test", "stsb/test", "sick/test")
@@ -33,6 +37,11 @@ def stsb(name: str) -> Examples:
     """An STSb part, every row, scores as 0..1."""
     first, second, gold = pairs(f"stsb/{name}")
     return Examples("scored", (first, second), np.array(gold) / 5, np.arange(1, len(gold) + 1))
+
+
+def scifact() -> Queries:
+    """The test claims, and the abstracts, each with its title, that support or refute them."""
+    return next(data.queries for data in read_folder(DATA / "retrieval_scifact", Limits()) if isinstance(data, Retrieval))
 
 
 def many_sentences(count: int) -> list[str]:

@@ -8,10 +8,7 @@ import numpy as np
 import torch
 
 from sbert_app.models.conversion import Outputs
-from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.forward import Features
-from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.finding import checked_bundled_folder
 from sbert_app.vectors import Vectors
 from tests.benchmarks import models
 
@@ -46,7 +43,7 @@ def onnx_runtime() -> Encode:
 
 
 def _export() -> None:
-    module = Outputs(_plain_encoder().transformer, "last_hidden_state")
+    module = Outputs(models.on_torch("fp32").transformer, "last_hidden_state")
     ids = torch.arange(5, 19).view(2, 7)
     axes = {name: {0: "batch", 1: "tokens"} for name in (*INPUTS, "tokens")}
     with torch.inference_mode():
@@ -61,13 +58,9 @@ def _export() -> None:
         )
 
 
-def _plain_encoder() -> Encoder:
-    return Encoder.from_folder(checked_bundled_folder(), choose_hardware("cpu", "fp32"))
-
-
 def _loop(run: Callable[[Any], Vectors]) -> Encode:
     """run: ids and mask as arrays, (B, T) -> token vectors, (B, T, dim)."""
-    encoder = _plain_encoder()
+    encoder = models.on_torch("fp32")
 
     def encode(sentences: Sequence[str]) -> Vectors:
         parts = []

@@ -8,11 +8,10 @@ from sklearn.metrics import average_precision_score
 
 from sbert_app.corpus.duplicates import Duplicates, find_duplicates
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.finding import bundled_folder
 from sbert_app.vectors import Vectors, unit_rows
 from tests.benchmarks import data
-from tests.benchmarks.timing import alternate, seconds_of
+from tests.benchmarks.models import on_torch
+from tests.benchmarks.timing import alternate, milliseconds, seconds_of
 
 ROWS, COMPARED_ROWS, ROUNDS = 10_000, 5_000, 5
 THRESHOLDS = np.linspace(0.5, 0.95, 10)
@@ -20,7 +19,7 @@ THRESHOLD = 0.85
 
 
 def report() -> dict[str, object]:
-    encoder = Encoder.from_folder(bundled_folder(), choose_hardware("cpu"))
+    encoder = on_torch()
     sentences = data.many_sentences(ROWS)
     embeddings = unit_rows(encoder.encode(sentences))
     return {
@@ -98,7 +97,7 @@ def speed(sentences: list[str], vectors: Vectors) -> dict[str, object]:
     seconds = [seconds_of(lambda: mined(sentences, vectors)) for _ in range(ROUNDS)]
     found = mined(sentences, vectors)
     found.grouping(THRESHOLD)  # the neighbourhoods are sorted at the first one
-    again = [1e3 * seconds_of(lambda t=t: found.grouping(float(t))) for t in THRESHOLDS for _ in range(ROUNDS)]
+    again = milliseconds(found.grouping, THRESHOLDS.tolist() * ROUNDS)
     return {
         "rows": len(sentences),
         "pairs": len(found.pairs.scores),
@@ -112,9 +111,3 @@ def mined(sentences: list[str], vectors: Vectors) -> Duplicates:
     *_, last = find_duplicates(sentences, vectors)
     assert last.result is not None
     return last.result
-
-
-if __name__ == "__main__":
-    import json
-
-    print(json.dumps(report(), indent=1))

@@ -4,22 +4,29 @@
 """
 
 import os
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from sentence_transformers import CrossEncoder as TheirCrossEncoder
 from sentence_transformers import SentenceTransformer
 
+from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, choose_hardware
-from sbert_app.models.files.finding import bundled_folder
-from tests.benchmarks import data, models, quality, speed
+from sbert_app.models.files.finding import CROSS_ENCODER, bundled_folder
+from sbert_app.timing.throughput import pairs_of
+from tests.benchmarks import data, models, quality
 from tests.benchmarks.contention import beside_others
-from tests.benchmarks.driven_plainly import has_onnx_runtime, onnx_runtime, openvino_plainly
-from tests.benchmarks.timing import alternate, seconds_of
+from tests.benchmarks.driven_plainly import Encode, has_onnx_runtime, onnx_runtime, openvino_plainly
+from tests.benchmarks.timing import alternate, fastest
 
 COUNT = int(os.environ.get("SENTENCES", "10000"))
 LENGTHS = {12: (10, 14), 25: (22, 28)}  # tokens of a sentence, special tokens included
@@ -32,8 +39,6 @@ OPENVINO, TORCH = "this app on OpenVINO", "this app on torch"
 DEFAULTS, BEST = "sentence-transformers, defaults", "sentence-transformers, best of a sweep"
 PLAIN, ONNX = "OpenVINO driven plainly", "ONNX Runtime, fp32"
 
-Encode = Callable[[Sequence[str]], Any]
-
 
 def hardwares() -> dict[str, Hardware]:
     """This machine's CPU by precision: its own first, then fp32."""
@@ -41,42 +46,37 @@ def hardwares() -> dict[str, Hardware]:
     return {hardware.precision: hardware for hardware in (chosen, replace(chosen, dtype=torch.float32))}
 
 
-def encoders() -> dict[str, Encoder]:
-    """This app's encoder by engine and precision; on OpenVINO only where the app would use it."""
-    sides: dict[str, Encoder] = {}
+def by_engine(load: Callable[[Hardware], models.Model]) -> dict[str, models.Model]:
+    """A model of this app by engine and precision; on OpenVINO only where the app would use it."""
+    sides = {}
     for precision, hardware in hardwares().items():
-        encoder = models.encoder(hardware)
-        if encoder.engine is not encoder.torch_engine:
-            sides[f"{OPENVINO}, {precision}"] = encoder
-        sides[f"{TORCH}, {precision}"] = encoder.on(encoder.torch_engine)
+        model = load(hardware)
+        if model.engine is not model.torch_engine:
+            sides[f"{OPENVINO}, {precision}"] = model
+        sides[f"{TORCH}, {precision}"] = model.on(model.torch_engine)
     return sides
 
 
-def others(sample: Sequence[str]) -> tuple[dict[str, Encode], str]:
-    """Return (what else encodes sentences here, the best setting of sentence-transformers)."""
-    best, setting = _best(sample)
-    sides: dict[str, Encode] = {DEFAULTS: SentenceTransformer(str(bundled_folder()), device="cpu").encode, BEST: best}
+def theirs(load: Callable[..., Any], run: str, sample: Sequence[Any]) -> tuple[dict[str, Callable[..., Any]], str]:
+    """(sentence-transformers at its defaults, and in the type and with the batch that do the sample fastest; which these are).
+
+    load: makes a model of a type; run: its method.
+    """
+    works = {name: getattr(load(model_kwargs={"dtype": TYPES[name]}), run) for name in hardwares()}
+    name, batch = fastest(product(works, BATCHES), lambda setting: works[setting[0]](sample, batch_size=setting[1]))
+    return {DEFAULTS: getattr(load(), run), BEST: partial(works[name], batch_size=batch)}, f"{name}, batch {batch}"
+
+
+def driven_plainly() -> dict[str, Encode]:
+    """What else encodes sentences here."""
+    sides = {}
     if find_spec("openvino"):
         sides[PLAIN] = openvino_plainly({})
         if len(hardwares()) > 1:
             sides[f"{PLAIN}, fp32 forced"] = openvino_plainly({"INFERENCE_PRECISION_HINT": "f32"})
     if has_onnx_runtime():
         sides[ONNX] = onnx_runtime()
-    return sides, setting
-
-
-def _best(sample: Sequence[str]) -> tuple[Encode, str]:
-    """sentence-transformers in the type and with the batch that encode the sample fastest; the second run of each counts."""
-    seconds: dict[tuple[str, int], float] = {}
-    theirs = {
-        name: SentenceTransformer(str(bundled_folder()), device="cpu", model_kwargs={"dtype": TYPES[name]}) for name in hardwares()
-    }
-    for name, model in theirs.items():
-        for batch in BATCHES:
-            model.encode(sample, batch_size=batch)
-            seconds[name, batch] = seconds_of(lambda m=model, b=batch: m.encode(sample, batch_size=b))
-    name, batch = min(seconds, key=lambda setting: seconds[setting])
-    return lambda sentences: theirs[name].encode(sentences, batch_size=batch), f"{name}, batch {batch}"
+    return sides
 
 
 def texts(encoder: Encoder) -> dict[int, list[str]]:
@@ -87,59 +87,87 @@ def texts(encoder: Encoder) -> dict[int, list[str]]:
     return {tokens: [pool[i] for i in rows[tokens][:COUNT]] for tokens in LENGTHS}
 
 
+def taken(sides: Mapping[str, Callable[[Any], Any]], items: Sequence[Any]) -> dict[str, float]:
+    """Median seconds of each side for all items, warm."""
+    for work in sides.values():
+        work(items[:WARM_UP])
+    return alternate({name: lambda work=work: work(items) for name, work in sides.items()})
+
+
+def times(seconds: Mapping[str, float]) -> dict[str, float]:
+    """How many times as long as the app's own engine, the first side, each takes."""
+    return {name: value / next(iter(seconds.values())) for name, value in seconds.items()}
+
+
 def encoding(ours: dict[str, Encoder], sentences: dict[int, list[str]]) -> dict[str, Any]:
     """Sentences/s by length and side, tokenising included; of the matrix product's rate in its precision the share."""
-    plain, setting = others(next(iter(sentences.values()))[:SWEPT])
-    sides: dict[str, Encode] = {name: encoder.encode for name, encoder in ours.items()} | plain
-    by_precision = {encoder.hardware.precision: speed.gemm_rate(encoder) for encoder in _one_each(ours)}
+    load = partial(SentenceTransformer, str(bundled_folder()), device="cpu")
+    beside, setting = theirs(load, "encode", next(iter(sentences.values()))[:SWEPT])
+    sides: dict[str, Encode] = {name: encoder.encode for name, encoder in ours.items()} | beside | driven_plainly()
+    by_precision = {encoder.hardware.precision: gemm_rate(encoder) for encoder in _one_each(ours.values())}
     ceilings = {name: by_precision[encoder.hardware.precision] for name, encoder in ours.items()}
     results: dict[str, Any] = {"best_setting": setting, "gemm_gflops": {name: rate / 1e9 for name, rate in by_precision.items()}}
     for tokens, rows in sentences.items():
-        for encode in sides.values():
-            encode(rows[:WARM_UP])
-        seconds = alternate({name: lambda e=encode, r=rows: e(r) for name, encode in sides.items()})
-        operations = speed.operations(next(iter(ours.values())), rows)
-        app = next(iter(ours))
+        seconds = taken(sides, rows)
+        of_products = operations(next(iter(ours.values())), rows)
         results[f"{tokens} tokens"] = {
             "sentences": len(rows),
-            "sentences_per_second": {name: len(rows) / taken for name, taken in seconds.items()},
-            "share_of_matrix_product": {name: operations / seconds[name] / ceilings[name] for name in ours},
-            "times": {name: taken / seconds[app] for name, taken in seconds.items()},  # that the app's own engine is as fast
+            "sentences_per_second": {name: len(rows) / value for name, value in seconds.items()},
+            "share_of_matrix_product": {name: of_products / seconds[name] / ceilings[name] for name in ours},
+            "times": times(seconds),
         }
     return results
 
 
-def _one_each(ours: dict[str, Encoder]) -> list[Encoder]:
+def _one_each(encoders: Iterable[Encoder]) -> Iterable[Encoder]:
     """One encoder of each precision."""
-    return list({encoder.hardware.precision: encoder for encoder in ours.values()}.values())
+    return {encoder.hardware.precision: encoder for encoder in encoders}.values()
 
 
 def cross_encoder() -> dict[str, Any]:
-    """Pairs/s of the bundled cross-encoder by engine and precision."""
+    """Pairs/s of the bundled cross-encoder by engine and precision, beside the same weights in sentence-transformers."""
     sentences = data.many_sentences(2 * PAIRS)
     pairs = list(zip(sentences[:PAIRS], sentences[PAIRS:], strict=True))
-    sides = {}
-    for precision, hardware in hardwares().items():
-        cross = models.cross_encoder(hardware)
-        for name, model in ((OPENVINO, cross), (TORCH, cross.on(cross.torch_engine))):
-            if name == TORCH or cross.engine is not cross.torch_engine:
-                model.score(pairs[:64])
-                sides[f"{name}, {precision}"] = lambda m=model: m.score(pairs)
-    seconds = alternate(sides)
-    app = next(iter(sides))
-    return {
-        "pairs_per_second": {name: PAIRS / taken for name, taken in seconds.items()},
-        "times": {name: taken / seconds[app] for name, taken in seconds.items()},
-    }
+    with tempfile.TemporaryDirectory() as folder:
+        CrossEncoder.from_adapter(bundled_folder(), CROSS_ENCODER, choose_hardware("cpu", "fp32")).save(Path(folder))
+        beside, setting = theirs(partial(TheirCrossEncoder, folder, device="cpu"), "predict", pairs[:SWEPT])
+    seconds = taken({name: cross.score for name, cross in by_engine(models.cross_encoder).items()} | beside, pairs)
+    rates = {name: PAIRS / value for name, value in seconds.items()}
+    hours = pairs_of(10_000) / next(iter(rates.values())) / 3600
+    return {"pairs_per_second": rates, "best_setting": setting, "times": times(seconds), "hours_for_10000_sentences": hours}
+
+
+def gemm_rate(encoder: Encoder) -> float:
+    """Operations/s of torch's plain matrix product of the encoder's widest layer, in its precision: the machine's ceiling."""
+    config, device, dtype = encoder.transformer.config, encoder.hardware.device, encoder.hardware.dtype
+    rows = encoder.hardware.token_budget
+    first = torch.randn(rows, config.hidden_size, device=device, dtype=dtype)
+    second = torch.randn(config.intermediate_size, config.hidden_size, device=device, dtype=dtype)
+
+    def products() -> None:
+        for _ in range(100):
+            torch.nn.functional.linear(first, second)
+
+    products()
+    seconds = alternate({"matrix product": products})["matrix product"]
+    return 100 * 2 * rows * config.hidden_size * config.intermediate_size / seconds
+
+
+def operations(encoder: Encoder, sentences: Sequence[str]) -> float:
+    """Multiplications and additions of all layers' matrix products over the real tokens, padding not counted."""
+    config = encoder.transformer.config
+    lengths = np.array([len(ids) for ids in encoder.tokenize(sentences)], dtype=np.float64)
+    weights = 4 * config.hidden_size**2 + 2 * config.hidden_size * config.intermediate_size
+    attention = 2 * config.hidden_size * (lengths**2).sum()
+    return float(2 * config.num_hidden_layers * (weights * lengths.sum() + attention))
 
 
 def report() -> dict[str, object]:
-    ours = encoders()
+    ours = by_engine(models.encoder)
     sentences = texts(next(iter(ours.values())))
     return {
         "encoding": encoding(ours, sentences),
         "contention": beside_others(ours, sentences[12][:DISTURBED]),
         "cross_encoder": cross_encoder(),
-        "extrapolation": speed.extrapolation(),
-        "quality": quality.by_engine(ours),
+        "quality": quality.sts({name: encoder.encode for name, encoder in ours.items()}),
     }

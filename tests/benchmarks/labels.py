@@ -27,11 +27,11 @@ from sbert_app.labelled.example_set import Examples, sentence_groups
 from sbert_app.labelling.answers import LEARN, NO, SAME_FROM, YES, Answer
 from sbert_app.labelling.choosing import STRATA, Candidates, next_question
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.finding import bundled_folder
 from sbert_app.runs.plan import QUICK, preset
 from sbert_app.training.adapter import fit_adapter
 from tests.benchmarks import data
+from tests.benchmarks.models import on_torch
+from tests.benchmarks.timing import show
 from tests.benchmarks.training import train
 
 REQUESTS = "assets/labelled/requests_scored.csv"
@@ -96,8 +96,7 @@ def chosen(pool: Pairs, scores: NDArray[np.float32], count: int, seed: int) -> l
 def embeddings(path: str) -> dict[str, NDArray[np.float32]]:
     """Of each sentence of a set, by the bundled model as it is."""
     sentences = list({row[name]: None for row in gold(path) for name in ("sentence1", "sentence2")})
-    encoder = Encoder.from_folder(bundled_folder(), choose_hardware())
-    return dict(zip(sentences, encoder.encode(sentences), strict=True))
+    return dict(zip(sentences, on_torch().encode(sentences), strict=True))
 
 
 def precision(vectors: Sequence[NDArray[np.float32]], same: NDArray[np.bool_]) -> float:
@@ -156,11 +155,12 @@ def main(whole: bool) -> None:
             REPORT.parent.mkdir(exist_ok=True)
             REPORT.write_text(json.dumps(report, indent=1))
     for name, found in report.items():
-        print(f"\n{name}\n\n| what | average precision × 100 | change from as it is |\n| --- | ---: | ---: |")
+        rows = []
         for what, values in found.items():
             base = np.array(values) - (0 if "seconds" in what else np.array(found["as it is"][: len(values)]))
             half = t.ppf(0.975, len(values) - 1) * base.std(ddof=1) / len(values) ** 0.5
-            print(f"| {what} | {np.mean(values):.2f} | {base.mean():+.2f} ± {half:.2f} |")
+            rows.append((what, f"{np.mean(values):.2f}", f"{base.mean():+.2f} ± {half:.2f}"))
+        show((name, "average precision × 100", "change from as it is"), rows)
 
 
 if __name__ == "__main__":

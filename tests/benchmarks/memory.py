@@ -27,16 +27,16 @@ GOALS = {"end": 2_000, "peak": 2_600}  # megabytes resident
 def report() -> dict[str, object]:
     """Megabytes when the app is ready, after each step of each round, and after a minute of rest; per cent of a core at rest."""
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "home", hosted=False) as server:
-        process = psutil.Process(server.process_id)
+        process = psutil.Process(server.process.pid)
         time.sleep(30)  # the default encoder is converted meanwhile
-        memory = {"ready": _held(server.process_id)}
+        memory = {"ready": _held(server.process.pid)}
         idle, client = _share_of_a_core(process), Client(server.url, verbose=False)
         for number in range(ROUNDS):
             for name in _round(client, number, Path(folder) / "home"):
-                memory[f"{number + 1}: {name}"] = _held(server.process_id)
+                memory[f"{number + 1}: {name}"] = _held(server.process.pid)
                 print(f"{number + 1}: {name:22}", memory[f"{number + 1}: {name}"], flush=True)
         time.sleep(60)
-        memory["at rest"] = _held(server.process_id)
+        memory["at rest"] = _held(server.process.pid)
         print(memory["at rest"], flush=True)
         return {"memory_megabytes": memory, "goals": GOALS, "idle_share": [idle, _share_of_a_core(process)]}
 

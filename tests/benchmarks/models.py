@@ -8,13 +8,18 @@ from sbert_app.models.acceleration import Acceleration
 from sbert_app.models.bundled import bundled_cross_encoder
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.hardware import Hardware
+from sbert_app.models.engine.hardware import Hardware, choose_hardware
 from sbert_app.models.files.finding import CROSS_ENCODER, checked_bundled_folder
 from sbert_app.models.networks import network
 
 HOME = Path(".bench") / "openvino"
 
 Model = TypeVar("Model", Encoder, CrossEncoder)
+
+
+def on_torch(precision: str = "auto") -> Encoder:
+    """The bundled encoder without another engine."""
+    return Encoder.from_folder(checked_bundled_folder(), choose_hardware(precision=precision))
 
 
 def encoder(hardware: Hardware) -> Encoder:

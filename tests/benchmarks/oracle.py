@@ -26,6 +26,7 @@ from sbert_app.runtime.device import Device
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Limits, Settings
 from sbert_app.tables import read_table
+from tests.benchmarks.timing import show
 from tests.grid import mteb_tasks
 
 FILES = {"STSb": "stsb/test", "SICK-R": "sick/test", **{f"STS{year}": f"sts/sts{year}_test" for year in (12, 13, 14, 15)}}
@@ -102,11 +103,12 @@ def rows(folder: Path, names: Sequence[str], precision: str) -> Iterator[tuple[s
 
 def main(folder: Path, names: Sequence[str]) -> None:
     precision = os.environ.get("SBERT_STUDIO_PRECISION", "auto")
-    print(f"| data set | measure | ours ({precision}) | mteb, our vectors | − | mteb | − | sentence-transformers | − |")
-    print(f"| --- | --- |{' ---: |' * 7}", flush=True)
-    for data, measure, ours, *others in rows(folder, names, precision):
-        compared = (f"{value:.4f} | {ours - value:+.4f}" for value in others)
-        print(f"| {data} | {measure} | {ours:.4f} | {' | '.join(compared)} |", flush=True)
+    head = "data set", "measure", f"ours ({precision})", "mteb, our vectors", "−", "mteb", "−", "sentence-transformers", "−"
+    compared = (
+        (data, measure, f"{ours:.4f}", *(cell for value in others for cell in (f"{value:.4f}", f"{ours - value:+.4f}")))
+        for data, measure, ours, *others in rows(folder, names, precision)
+    )
+    show(head, compared)
 
 
 if __name__ == "__main__":

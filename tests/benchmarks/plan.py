@@ -3,10 +3,12 @@
 Computed from few measured figures, with what is assumed in between; nothing here is measured beyond a million rows.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sbert_app.bulk.preparing import INDEX_BYTES
 from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN
+from tests.benchmarks.timing import markdown
 
 DIM = 384
 ROWS = (1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
@@ -38,39 +40,30 @@ ENCODERS = (
 MILLION_MS = {SCANN: 9.6, IVF: 53.3, EXACT: 78.1}  # p50 of one query over a million rows on 2 cores, measured
 
 
-def hours_table() -> str:
-    lines = ["| encoding |" + "".join(f" {_rows(rows)} |" for rows in ROWS), "| --- |" + " ---: |" * len(ROWS)]
-    for encoder in ENCODERS:
-        for count in MACHINES:
-            name = f"{count} × {encoder.name}"
-            lines.append(f"| {name} |" + "".join(f" {_hours(encoder.hours(rows, count))} |" for rows in ROWS))
-    return "\n".join(lines)
+def hours_table() -> Iterator[str]:
+    cases = ((count, encoder) for encoder in ENCODERS for count in MACHINES)
+    rows = [[f"{count} × {encoder.name}", *(_hours(encoder.hours(rows, count)) for rows in ROWS)] for count, encoder in cases]
+    return markdown(["encoding", *map(_rows, ROWS)], rows)
 
 
-def bytes_table() -> str:
-    kinds = (SCANN, IVF, HNSW, EXACT)
-    lines = ["| rows | on disk: texts | float16 embeddings |" + "".join(f" index `{kind}` |" for kind in kinds)]
-    lines.append("| --- | ---: | ---: |" + " ---: |" * len(kinds))
-    for rows in ROWS:
-        sizes = [rows * TEXT_BYTES, rows * EMBEDDING_BYTES, *(rows * INDEX_BYTES[kind](DIM) for kind in kinds)]
-        lines.append(f"| {_rows(rows)} |" + "".join(f" {_bytes(size)} |" for size in sizes))
-    return "\n".join(lines)
+def bytes_table() -> Iterator[str]:
+    of_a_row = {"on disk: texts": TEXT_BYTES, "float16 embeddings": EMBEDDING_BYTES}
+    of_a_row |= {f"index `{kind}`": INDEX_BYTES[kind](DIM) for kind in (SCANN, IVF, HNSW, EXACT)}
+    return markdown(["rows", *of_a_row], ([_rows(rows), *(_bytes(rows * size) for size in of_a_row.values())] for rows in ROWS))
 
 
-def query_table() -> str:
-    kinds = tuple(MILLION_MS)
-    lines = ["| rows | machines that search |" + "".join(f" `{kind}` |" for kind in kinds)]
-    lines.append("| --- | ---: |" + " ---: |" * len(kinds))
+def query_table() -> Iterator[str]:
+    table = []
     for rows in ROWS:
         machines = -(-rows // MEMORY_ROWS)
         network = NETWORK_MS if machines > 1 else 0.0
         times = (_milliseconds(per_million * rows / machines / 1e6 + network) for per_million in MILLION_MS.values())
-        lines.append(f"| {_rows(rows)} | {machines} |" + "".join(f" {time} |" for time in times))
-    return "\n".join(lines)
+        table.append([_rows(rows), machines, *times])
+    return markdown(["rows", "machines that search", *(f"`{kind}`" for kind in MILLION_MS)], table)
 
 
 def tables() -> list[str]:
-    return [hours_table(), bytes_table(), query_table()]
+    return ["\n".join(table) for table in (hours_table(), bytes_table(), query_table())]
 
 
 def _rows(rows: int) -> str:

@@ -22,6 +22,7 @@ from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import bundled_folder
 from sbert_app.vectors import Rows, Vectors, unit_rows
 from tests.benchmarks import data, models
+from tests.benchmarks.timing import seconds_of
 
 FIRST = "first"  # MAXSIM before the corpus is indexed: the model reads only what static vectors and words choose for the query
 WAYS = (DENSE, WORDS, HYBRID, MAXSIM, FIRST)
@@ -30,23 +31,10 @@ SENTENCES_A_TEXT = 20  # joined, and cut to a number of words, to measure the st
 TOKEN_BYTES = 2 * 1024**3  # all token vectors of the largest set, so that each is computed once
 
 
-def scifact(split: str = "test") -> Queries:
-    """Claims and the abstracts, each with its title, that support or refute them."""
-    documents = data.rows("retrieval_scifact/corpus")
-    rows = {document["doc_id"]: row for row, document in enumerate(documents)}
-    relevant: dict[str, dict[int, float]] = {}
-    for judgement in data.rows(f"retrieval_scifact/qrels_{split}"):
-        relevant.setdefault(judgement["query_id"], {})[rows[judgement["doc_id"]]] = float(judgement["relevance"])
-    queries = [row for row in data.rows(f"retrieval_scifact/queries_{split}") if row["query_id"] in relevant]
-    texts = [f"{document['title']} {document['text']}".strip() for document in documents]
-    return Queries([row["text"] for row in queries], texts, [relevant[row["query_id"]] for row in queries])
-
-
-def trecqa(*parts: str) -> Queries:
+def trecqa() -> Queries:
     """Questions and the answers that are right, searched among the answers to all questions."""
-    pairs = [(row["question"], row["answer"]) for part in parts for row in data.rows(f"retrieval_trecqa/{part}")]
-    right = [row["label"] == "1" for part in parts for row in data.rows(f"retrieval_trecqa/{part}")]
-    return _of_pairs(pairs, right)
+    rows = data.rows("retrieval_trecqa/test")
+    return _of_pairs([(row["question"], row["answer"]) for row in rows], [row["label"] == "1" for row in rows])
 
 
 def quora() -> Queries:
@@ -67,8 +55,8 @@ def titles() -> Queries:
 
 
 SETS: dict[str, tuple[Callable[[], Queries], str]] = {
-    "SciFact": (scifact, "ndcg_at_10"),
-    "TREC-QA": (lambda: trecqa("test"), "mrr_at_10"),
+    "SciFact": (data.scifact, "ndcg_at_10"),
+    "TREC-QA": (trecqa, "mrr_at_10"),
     "Quora": (quora, "ndcg_at_10"),
     "Stack Overflow titles": (titles, "ndcg_at_10"),
 }
@@ -167,9 +155,7 @@ def stage(encoder: Encoder, words: int, rows: int = 1_000) -> dict[str, float]:
         chosen = random.choice(rows, COMPARED, replace=False).tolist()
         indexed.__dict__["tokens"] = TokenCache(TOKEN_BYTES)
         for kind in times:
-            begin = time.perf_counter()
-            indexed.compared(encoder, query, chosen)
-            times[kind].append(1e3 * (time.perf_counter() - begin))
+            times[kind].append(1e3 * seconds_of(lambda chosen=chosen: indexed.compared(encoder, query, chosen)))
     tokens = float(np.mean([len(ids) for ids in encoder.tokenize(indexed.corpus.sentences)]))
     per_row = indexed.tokens.nbytes / COMPARED
     medians = {f"{kind}_milliseconds": float(np.median(values)) for kind, values in times.items()}

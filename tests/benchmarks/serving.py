@@ -16,11 +16,9 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.finding import bundled_folder
 from tests.attacks.server import MODEL, serving
 from tests.benchmarks import data
+from tests.benchmarks.models import on_torch
 
 CLIENTS = 16
 ROUNDS = 3  # alternating; medians count
@@ -83,7 +81,7 @@ def through_openai(url: str, sentences: Sequence[str], size: int) -> tuple[float
 
 def report() -> dict[str, Any]:
     sentences = data.many_sentences(COUNT)
-    encoder = Encoder.from_folder(bundled_folder(), choose_hardware())
+    encoder = on_torch()
 
     def alone() -> tuple[float, Times]:
         begin = time.perf_counter()

@@ -1,10 +1,9 @@
 """Do a folder and Milvus find the same? The same real rows and 500 queries in both; needs requirements-scale.txt."""
 
-import shutil
 import tempfile
 import time
+from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,8 @@ from sbert_app.collections.collection import Collection, exact_search
 from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN, TIE, TOP, recall
 from sbert_app.corpus.filters import matching_rows
 from sbert_app.vectors import Vectors
-from tests.benchmarks.collections import QUERIES, embedded, facts_of, tables
+from tests.benchmarks.collections import QUERIES, embedded, facts_of, searches, tables
+from tests.benchmarks.timing import seconds_of
 
 ROWS = 20_000
 KINDS = {"folder": (EXACT, IVF, HNSW, SCANN), "Milvus Lite": (EXACT, IVF, HNSW)}
@@ -36,12 +36,12 @@ FILTERS: list[dict[str, Any]] = [
 def report() -> dict[str, object]:
     sentences, vectors = embedded(ROWS)
     queries = np.asarray(vectors[:QUERIES], dtype=np.float32)
-    folder, stores = Path(tempfile.mkdtemp()), {}
-    addresses = {"folder": str(folder / "rows"), "Milvus Lite": str(folder / "rows.db" / "rows")}
-    try:
-        for name, address in addresses.items():
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, ExitStack() as opened:
+        stores: dict[str, Collection] = {}
+        for name, address in {"folder": f"{folder}/rows", "Milvus Lite": f"{folder}/rows.db/rows"}.items():
             start = time.perf_counter()
             stores[name] = create_collection(address, facts_of(vectors.shape[1]))
+            opened.callback(stores[name].close)
             for table in tables(sentences[QUERIES:], vectors[QUERIES:], stores[name].facts):
                 stores[name].upsert(table)
             stores[name].finish(stores[name].facts)
@@ -54,10 +54,6 @@ def report() -> dict[str, object]:
         for name, store in stores.items():
             figures[name] = {kind: _measured(store, kind, queries, exact) for kind in KINDS[name]}
         return {"stores": {"rows": ROWS} | figures}
-    finally:
-        for store in stores.values():
-            store.close()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _same_top(stores: dict[str, Collection], queries: Vectors) -> float:
@@ -86,14 +82,6 @@ def _filters(stores: dict[str, Collection], queries: Vectors) -> str:
 
 
 def _measured(store: Collection, kind: str, queries: Vectors, exact: tuple[Any, Any]) -> dict[str, float]:
-    start = time.perf_counter()
-    store.finish(replace(store.facts, index=kind))
-    built = time.perf_counter() - start
-    scores, rows = store.search(queries, TOP)
-    times = []
-    for query in queries[:100]:
-        start = time.perf_counter()
-        store.search(query[None], TOP)
-        times.append((time.perf_counter() - start) * 1e3)
-    share = recall(*exact, scores, rows, np.full(len(queries), -1))
-    return {"build_seconds": built, "recall_at_10": share, "query_ms_p50": float(np.median(times))}
+    built = seconds_of(lambda: store.finish(replace(store.facts, index=kind)))
+    share = recall(*exact, *store.search(queries, TOP), np.full(len(queries), -1))
+    return {"build_seconds": built, "recall_at_10": share, "query_ms_p50": float(np.median(searches(store, queries[:100])))}

@@ -7,77 +7,58 @@ The paper starts from BERT; this starts from the bundled model, which was traine
 
 import statistics
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from sbert_app.evaluation.agreement import spearman
-from sbert_app.evaluation.verdict import predict
 from sbert_app.grid.reading import read_data_set
 from sbert_app.labelled.examples import Examples
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.finding import bundled_folder
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
-from sbert_app.training.objectives import build_objective
 from sbert_app.training.options import CONCATENATIONS, PAPER_CONCATENATION, ObjectiveOptions, TrainingOptions
-from sbert_app.training.siamese import Siamese, finish
-from sbert_app.training.trainer import Trainer
+from tests.benchmarks.timing import show
+from tests.benchmarks.training import pooled, score, train
 
 SEEDS, PAIRS, DEV = (0, 1, 2), 2_000, 16
+POOLINGS = ("mean", "max", "cls")
 PAPER = {
     "mean": 80.78, "max": 79.07, "cls": 79.80, "(u, v)": 66.04, "(|u − v|)": 69.78, "(u ∗ v)": 70.54, "(|u − v|, u ∗ v)": 78.37,
     "(u, v, u ∗ v)": 77.44, "(u, v, |u − v|)": 80.78, "(u, v, |u − v|, u ∗ v)": 80.44,
 }  # fmt: skip
-SETTINGS = [(pooling, PAPER_CONCATENATION) for pooling in ("mean", "max", "cls")] + [
+SETTINGS = [(pooling, PAPER_CONCATENATION) for pooling in POOLINGS] + [
     ("mean", concatenation) for concatenation in CONCATENATIONS if concatenation != PAPER_CONCATENATION
 ]
-
-
-def encoder_with(pooling: str) -> Encoder:
-    """The bundled encoder in fp32 with this pooling, without the last step that makes embeddings of length 1."""
-    encoder = Encoder.from_folder(bundled_folder(), replace(choose_hardware(), dtype=torch.float32))
-    encoder.layout = replace(encoder.layout, pooling=pooling, normalize=False)
-    return encoder
-
-
-def test_score(encoder: Encoder, test: Examples) -> float:
-    """Spearman × 100 of the cosine."""
-    return 100 * spearman(predict("scored", [encoder.encode(column) for column in test.sentences]), test.gold)
 
 
 def trained(pooling: str, concatenation: str, seed: int, examples: Examples, pairs: int) -> Encoder:
     """The encoder after one epoch over `pairs` pairs that the seed draws."""
     rows = np.random.default_rng(seed).permutation(len(examples))
-    train, dev = examples.take(rows[:pairs]), examples.take(rows[pairs : pairs + DEV])
-    torch.manual_seed(seed)
-    encoder = encoder_with(pooling)
-    objective = build_objective("classification", encoder.dim, len(examples.labels), ObjectiveOptions(concatenation=concatenation))
-    siamese = Siamese(encoder, objective, train, dev)
-    for _ in Trainer(siamese, TrainingOptions(epochs=1, batch_size=16, learning_rate=2e-5, seed=seed), choose_hardware()).run():
-        pass
-    finish(siamese)
-    return encoder
+    parts = examples.take(rows[:pairs]), examples.take(rows[pairs : pairs + DEV])
+    options = TrainingOptions(epochs=1, batch_size=16, learning_rate=2e-5, seed=seed)
+    head = ObjectiveOptions(concatenation=concatenation)
+    return train("classification", options, *parts, pooled(pooling, normalize=False), head, last=True)[0]
 
 
 def main(nli: Path, stsb: Path, pairs: int) -> None:
     examples, test = (read_data_set(read_table(path, Limits()), Limits()).examples for path in (nli, stsb))
-    before = {pooling: test_score(encoder_with(pooling), test) for pooling in ("mean", "max", "cls")}
+
+    def tested(encoder: Encoder) -> float:
+        return score([encoder.encode(column) for column in test.sentences], test)
+
+    before = {pooling: tested(pooled(pooling, normalize=False)) for pooling in POOLINGS}
     scores: dict[tuple[str, str], list[float]] = {setting: [] for setting in SETTINGS}
     for seed in SEEDS:
         for setting in SETTINGS:
-            scores[setting].append(test_score(trained(*setting, seed, examples, pairs), test))
+            scores[setting].append(tested(trained(*setting, seed, examples, pairs)))
             print(f"seed {seed}, {', '.join(setting)}: {scores[setting][-1]:.2f}", file=sys.stderr, flush=True)
-    print("| pooling | concatenation | before | after, mean ± sd of three seeds | change | paper |")
-    print("| --- | --- | ---: | ---: | ---: | ---: |")
+    rows = []
     for (pooling, concatenation), values in scores.items():
         mean, paper = statistics.mean(values), PAPER[pooling if concatenation == PAPER_CONCATENATION else concatenation]
         after = f"{mean:.2f} ± {statistics.stdev(values):.2f}"
-        named = concatenation.replace("|", "&#124;")
-        print(f"| {pooling} | {named} | {before[pooling]:.2f} | {after} | {mean - before[pooling]:+.2f} | {paper:.2f} |")
+        figures = f"{before[pooling]:.2f}", after, f"{mean - before[pooling]:+.2f}", f"{paper:.2f}"
+        rows.append((pooling, concatenation.replace("|", "&#124;"), *figures))
+    show(("pooling", "concatenation", "before", "after, mean ± sd of three seeds", "change", "paper"), rows)
 
 
 if __name__ == "__main__":

@@ -10,14 +10,12 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
 from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_sentences
-from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.finding import bundled_folder
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from sbert_app.training.transfer import learn
 from sbert_app.vectors import Vectors
 from tests.benchmarks import data
+from tests.benchmarks.models import on_torch
 
 STRENGTHS = [1e-4, 1e-3, 1e-2, 1e-1, 1.0]  # C, for features of variance 1
 
@@ -34,7 +32,7 @@ def oracle(features: Vectors, targets: np.ndarray) -> list[float]:
 def report() -> dict[str, Any]:
     """Accuracy × 100 by each way, their seconds, and the difference with its standard error over folds."""
     reviews = read_labelled_sentences(read_table(data.DATA / "senteval" / "cr.tsv.gz", Limits()), Limits())
-    features = Encoder.from_folder(bundled_folder(), choose_hardware()).encode(reviews.sentences)
+    features = on_torch().encode(reviews.sentences)
     features *= np.float32(1 / features.std())
     return compare(features, reviews)
 
