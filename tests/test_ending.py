@@ -2,56 +2,30 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
 from gradio_client import Client, handle_file
 
 from sbert_app.runs.run import Runs
-from tests.browser.chromium import free_port
+from tests.attacks.server import ROOT, Server, starting
 
-ROOT = Path(__file__).parents[1]
 LABELLED = str(ROOT / "assets" / "labelled" / "requests_scored.csv")
 LINES = "\n".join(f"sentence {i} about {i * 7 % 1000} parcels and {i * 13 % 997} invoices that are late" for i in range(20_000))
 
 
-class Running:
-    """`python app.py` with a home, a temporary folder and a log of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.home, self.temporary, self._log = folder / "home", folder / "tmp", folder / "log"
-        self.temporary.mkdir()
-        port = free_port()
-        env = os.environ | {"SBERT_STUDIO_HOME": str(self.home), "SBERT_STUDIO_DEVICE": "cpu", "TMPDIR": str(self.temporary)}
-        env |= {"GRADIO_SERVER_PORT": str(port)}
-        with self._log.open("wb") as log:
-            self.process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=env, stdout=log, stderr=log)
-        self.url = f"http://127.0.0.1:{port}/"
-
-    @property
-    def log(self) -> str:
-        return self._log.read_text(encoding="utf-8", errors="replace")
-
-    def wait_for(self, condition) -> None:
-        """Until it is so; fails when the app has ended, or after minutes."""
-        until = time.monotonic() + 240
-        while not condition():
-            assert self.process.poll() is None and time.monotonic() < until, self.log
-            time.sleep(0.1)
-
-
 @pytest.fixture
-def app(tmp_path) -> Iterator[Running]:
-    running = Running(tmp_path)
-    yield running
-    running.process.kill()
-    running.process.wait()
+def app(tmp_path) -> Iterator[Server]:
+    """`python app.py` with a home, a temporary folder and a log of its own."""
+    home, temporary = tmp_path / "home", tmp_path / "tmp"
+    temporary.mkdir()
+    env = os.environ | {"SBERT_STUDIO_HOME": str(home), "SBERT_STUDIO_DEVICE": "cpu", "TMPDIR": str(temporary)}
+    with starting(tmp_path / "log", env) as server:
+        server.home = home
+        yield server
 
 
 def hold_open(url: str) -> None:
@@ -59,7 +33,7 @@ def hold_open(url: str) -> None:
 
     def listen() -> None:
         try:
-            with httpx.stream("GET", f"{url}gradio_api/heartbeat/an-open-tab", timeout=600) as stream:
+            with httpx.stream("GET", f"{url}/gradio_api/heartbeat/an-open-tab", timeout=600) as stream:
                 for _ in stream.iter_raw():
                     pass
         except httpx.HTTPError:
@@ -68,38 +42,31 @@ def hold_open(url: str) -> None:
     threading.Thread(target=listen, daemon=True).start()
 
 
-def answers(url: str) -> bool:
-    try:
-        return httpx.get(url, timeout=60).status_code == 200
-    except httpx.HTTPError:
-        return False
-
-
-def ended_well(app: Running, name: str) -> None:
+def ended_well(app: Server, number: signal.Signals) -> None:
     """Send a signal; the app ends without a fault, and leaves no temporary files."""
-    app.process.send_signal(getattr(signal, name))
-    assert app.process.wait(timeout=120) == 0, app.log  # measured: 3.1 s
-    assert not any(word in app.log for word in ("Traceback", "Aborted", "terminate called", "Segmentation")), app.log
-    assert list(app.temporary.glob("sbert-studio-*")) == []
+    app.process.send_signal(number)
+    assert app.process.wait(timeout=120) == 0, app.log()  # measured: 3.1 s
+    assert not any(word in app.log() for word in ("Traceback", "Aborted", "terminate called", "Segmentation")), app.log()
+    assert list((app.home.parent / "tmp").glob("sbert-studio-*")) == []
 
 
 def test_a_signal_ends_the_app_and_what_was_going_on_can_go_on(app):
-    app.wait_for(lambda: answers(app.url))
+    app.wait_for(app.answers)
     client = Client(app.url, verbose=False)
     hold_open(app.url)
     client.submit(None, LINES, [], "all-MiniLM-L6-v2", api_name="/index_corpus")
     client.submit(handle_file(LABELLED), "regression", "thorough", "all-MiniLM-L6-v2", "", api_name="/fine_tune")
     runs = Runs(app.home / "runs")
-    app.wait_for(lambda: "loaded encoder" in app.log and [info.state for info in runs.list()] == ["running"])
+    app.wait_for(lambda: "loaded encoder" in app.log() and [info.state for info in runs.list()] == ["running"])
     (run,) = runs.list()
     app.wait_for(lambda: len(runs.get(run.id).events()) > 3)  # they take turns: the indexing has encoded something, too
     time.sleep(1)
-    ended_well(app, "SIGTERM")
+    ended_well(app, signal.SIGTERM)
     assert [info.state for info in runs.list()] == ["interrupted"]
     assert list((app.home / "cache" / "embeddings").glob("*/[!.]*"))  # what was encoded is kept
 
 
 def test_ctrl_c_ends_it_while_it_warms_up(app):
-    app.wait_for(lambda: answers(app.url))
+    app.wait_for(app.answers)
     hold_open(app.url)
-    ended_well(app, "SIGINT")
+    ended_well(app, signal.SIGINT)

@@ -5,18 +5,15 @@ import re
 import shlex
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
-import httpx
 import pytest
 
 from tests import audit
+from tests.attacks.server import ROOT, starting
 from tests.attacks.spaces import USER, python_for_everyone
-from tests.browser.chromium import free_port
 from tests.licences import INTRODUCTION, PAGE, table
 
-ROOT = Path(__file__).parents[1]
 STEPS = re.findall(r"^(COPY|RUN|ENV|USER|CMD) (.+)$", (ROOT / "Dockerfile").read_text(encoding="utf-8"), re.M)
 OUTSIDE = ("useradd", "pip install")  # steps that change the machine: they were tried by hand
 
@@ -46,37 +43,24 @@ def test_the_image_serves_as_user_1000_from_code_that_it_cannot_change(tmp_path:
     code.mkdir(parents=True)
     data.mkdir()
     os.chown(data, USER, USER)
-    variables, port = built(code), free_port()
+    variables = built(code)
     assert ("USER", str(USER)) in STEPS and variables["GRADIO_SERVER_NAME"] == "0.0.0.0"  # noqa: S104
     python, packages = python_for_everyone(place)
-    env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": packages, "LD_LIBRARY_PATH": str(place / "lib"), "HF_HUB_OFFLINE": "1"}
-    env |= variables | {"SBERT_STUDIO_HOME": str(data), "GRADIO_SERVER_NAME": "127.0.0.1", "GRADIO_SERVER_PORT": str(port)}
+    env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": packages, "LD_LIBRARY_PATH": str(place / "lib")}
+    env |= variables | {"SBERT_STUDIO_HOME": str(data), "GRADIO_SERVER_NAME": "127.0.0.1"}
     who = {"user": USER, "group": USER, "extra_groups": []}
-    with (place / "log").open("wb") as log:
-        app = subprocess.Popen([python, "app.py"], cwd=code, env=env, stdout=log, stderr=log, **who)
     try:
-        until = time.monotonic() + 240
-        while ready(port) != 200:
-            assert app.poll() is None and time.monotonic() < until, (place / "log").read_text()
-            time.sleep(0.5)
-        assert subprocess.run(["touch", code / "sbert_app" / "planted.py"], capture_output=True, **who).returncode != 0
-        assert [path for path in code.rglob("*") if path.stat().st_uid != 0 or path.stat().st_mode & 0o222] == []
+        with starting(place / "log", env, [python, "app.py"], cwd=code, **who) as app:
+            app.wait_for(lambda: app.answers("readyz"))
+            assert subprocess.run(["touch", code / "sbert_app" / "planted.py"], capture_output=True, **who).returncode != 0
+            assert [path for path in code.rglob("*") if path.stat().st_uid != 0 or path.stat().st_mode & 0o222] == []
     finally:
-        app.kill()
-        app.wait()
         shutil.rmtree(place)
 
 
 def test_what_the_image_copies_is_not_kept_out_of_its_build() -> None:
     let_in = {line[1:] for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").split() if line.startswith("!")}
     assert {source for kind, text in STEPS if kind == "COPY" for source in text.split()[:-1]} <= let_in
-
-
-def ready(port: int) -> int:
-    try:
-        return httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=30).status_code
-    except httpx.HTTPError:
-        return 0
 
 
 def test_the_page_of_licences_names_every_pinned_package() -> None:
@@ -89,16 +73,8 @@ def test_the_page_of_licences_names_every_pinned_package() -> None:
     ("report", "status", "said"),
     [
         ('[{"name": "a", "version": "1", "vulns": [{"id": "PYSEC-1", "fix_versions": ["2"]}]}]', 1, "a 1: PYSEC-1, mended in 2"),
-        (
-            '[{"name": "a", "version": "1", "vulns": []}]',
-            0,
-            "requirements.txt: 1 packages looked up, 0 weaknesses; 0 not",
-        ),
-        (
-            '[{"name": "a", "skip_reason": "not found"}]',
-            0,
-            "1 not looked up: the database of advisories cannot be reached",
-        ),
+        ('[{"name": "a", "version": "1", "vulns": []}]', 0, "requirements.txt: 1 packages looked up, 0 weaknesses; 0 not"),
+        ('[{"name": "a", "skip_reason": "not found"}]', 0, "1 not looked up: the database of advisories cannot be reached"),
         ("", 0, "requirements.txt: not audited: no route to host"),
     ],
 )

@@ -15,9 +15,8 @@ import random
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import repeat
 from pathlib import Path
 
@@ -163,56 +162,47 @@ def problems(store: str, files: Files, encoder: Encoder, log: Path) -> list[str]
     return [*faults, *([f"{len(twice)} shards were encoded twice"] if twice else [])]
 
 
-def main(kills: int = KILLS, store: str = "", ray: bool = False, with_server: bool = False) -> int:
-    """Kill so often, and check after each round. Returns 1 where anything is wrong."""
-    if with_server:
-        with tempfile.TemporaryDirectory(prefix="bulk-kills-server-") as folder:
-            server = Server(Path(folder))
-            try:
-                return attack(kills, f"{server.url}/rows", ray, server)
-            finally:
-                server.kill()
-    return attack(kills, store, ray)
-
-
-def attack(kills: int, store: str, ray: bool, server: Server | None = None) -> int:
-    """As `main`. server: of the store, killed in every second case."""
-    start, chance, done, rounds, wrong = time.monotonic(), random.Random(0), 0, 0, 0
-    with tempfile.TemporaryDirectory(prefix="bulk-kills-") as temporary:
-        folder = Path(temporary)
-        store, log = store or str(folder / "store"), folder / "shards.log"
-        with suppress(UserError):
-            open_collection(store).drop()
-        tiny_model(folder / "model")
-        encoder = Encoder.from_folder(folder / "model", choose_hardware("cpu", "fp32"))
-        files = Files(folder / "data", chance)
-        request = Request((str(files.folder),), store, model=str(folder / "model"), shard_rows=SHARD_ROWS, work=folder / "work")
-        for _ in bounded(repeat(None)):
-            if done >= kills:
-                break
-            ended, in_round = False, 0
-            while not ended:
-                last = in_round >= KILLS_A_ROUND
-                seconds = 600.0 if last else chance.uniform(0, LONGEST_RAY_SECONDS if ray else LONGEST_SECONDS)
-                if ray:
-                    ended = kill_ray(request, folder / "home", seconds, actor=chance.random() < 0.5)
-                elif server and not last and chance.random() < 0.5:
-                    ended = kill_server(request, folder / "home", log, seconds, server)
-                else:
-                    ended = kill_child(request, folder / "home", log, seconds)
-                done, in_round = done + (not ended), in_round + 1
-            rounds += 1
-            for fault in problems(store, files, encoder, log):
-                wrong += 1
-                print(f"round {rounds}, {done} kills: {fault}", flush=True)
-            for _ in range(EDITS):
-                files.edit()
-            files.write()
-    print(f"{done} kills, {rounds} rounds in {time.monotonic() - start:.0f} s: {wrong} faults", flush=True)
-    return 1 if wrong else 0
+def main(folder: Path, times: int = KILLS, store: str = "", ray: bool = False, server: Server | None = None) -> bool:
+    """Kill so often, and check after each round: whether nothing is wrong. server: of the store, killed in every second case."""
+    chance, done, rounds, wrong = random.Random(0), 0, 0, 0
+    store, log = store or str(folder / "store"), folder / "shards.log"
+    with suppress(UserError):
+        open_collection(store).drop()
+    tiny_model(folder / "model")
+    encoder = Encoder.from_folder(folder / "model", choose_hardware("cpu", "fp32"))
+    files = Files(folder / "data", chance)
+    request = Request((str(files.folder),), store, model=str(folder / "model"), shard_rows=SHARD_ROWS, work=folder / "work")
+    for _ in bounded(repeat(None)):
+        if done >= times:
+            break
+        ended, in_round = False, 0
+        while not ended:
+            last = in_round >= KILLS_A_ROUND
+            seconds = 600.0 if last else chance.uniform(0, LONGEST_RAY_SECONDS if ray else LONGEST_SECONDS)
+            if ray:
+                ended = kill_ray(request, folder / "home", seconds, actor=chance.random() < 0.5)
+            elif server and not last and chance.random() < 0.5:
+                ended = kill_server(request, folder / "home", log, seconds, server)
+            else:
+                ended = kill_child(request, folder / "home", log, seconds)
+            done, in_round = done + (not ended), in_round + 1
+        rounds += 1
+        for fault in problems(store, files, encoder, log):
+            wrong += 1
+            print(f"round {rounds}, {done} kills: {fault}", flush=True)
+        for _ in range(EDITS):
+            files.edit()
+        files.write()
+    print(f"{done} kills, {rounds} rounds: {wrong} faults", flush=True)
+    return not wrong
 
 
 if __name__ == "__main__":
-    arguments = [argument for argument in sys.argv[1:] if argument not in ("ray", "server")]
-    count, *address = arguments or [str(KILLS)]
-    sys.exit(main(int(count), *address, ray="ray" in sys.argv, with_server="server" in sys.argv))
+    words = sys.argv[1:]
+    count, store, *_ = *(word for word in words if word not in ("ray", "server")), "", ""
+    with tempfile.TemporaryDirectory(prefix="bulk-kills-") as name, ExitStack() as stack:
+        server = Server(Path(name) / "served.db") if "server" in words else None
+        if server:
+            stack.callback(server.kill)
+            store = f"{server.url}/rows"
+        sys.exit(not main(Path(name), int(count or KILLS), store, "ray" in words, server))

@@ -1,4 +1,4 @@
-"""Kill the app at random moments and start it again: `python -m tests.attacks.kills [KILLS]`.
+"""Kill the app at random moments and start it again: `python -m tests.attacks kills`.
 
 A child process indexes, saves, trains, caches and deletes over one home, in a loop, and reports what it has brought to an end.
 It is killed with SIGKILL; then this process opens the home and checks: nothing reported as saved is lost, nothing reported as
@@ -7,8 +7,6 @@ deleted is back, nothing listed is damaged, and the run in progress can be resum
 
 import logging
 import multiprocessing
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -177,31 +175,23 @@ def resume(bench: Workbench, run_ids: list[str]) -> Iterator[str]:
             yield f"run {run_id} was resumed and is {info.state}: {info.message}"
 
 
-def main(kills: int = KILLS) -> int:
-    """Kill and check so often. Returns 1 where anything is lost or damaged."""
+def main(folder: Path, times: int = KILLS) -> bool:
+    """Kill and check so often: whether nothing is lost or damaged."""
     logging.disable(logging.ERROR)
-    start, ledger = time.monotonic(), Ledger()
-    restarts, lost, damaged = 0, list[str](), list[str]()
-    with tempfile.TemporaryDirectory(prefix="kills-") as folder:
-        home, reports = Path(folder) / "home", Reports(Path(folder) / "reports")
-        ids = build(home)
-        result = running.state(Workbench(settings(home)), ids.finished).result
-        assert result is not None
-        ledger.there["model"].add(ids.finished)
-        for seed in bounded(range(kills)):
-            ledger.read(kill_once(home, reports, seed))
-            losses, damages = check(home, ledger, seed % FINISH_EVERY == 0, result.after)
-            restarts += 1
-            lost, damaged = lost + losses, damaged + damages
-            for line in losses + damages:
-                print(f"kill {seed}: {line}", flush=True)
-            if seed % 10 == 9:
-                print(f"{seed + 1} kills: lost {len(lost)}, damaged {len(damaged)}", flush=True)
+    ledger, lost, damaged = Ledger(), list[str](), list[str]()
+    home, reports = folder / "home", Reports(folder / "reports")
+    ids = build(home)
+    result = running.state(Workbench(settings(home)), ids.finished).result
+    assert result is not None
+    ledger.there["model"].add(ids.finished)
+    for seed in bounded(range(times)):
+        ledger.read(kill_once(home, reports, seed))
+        losses, damages = check(home, ledger, seed % FINISH_EVERY == 0, result.after)
+        lost, damaged = lost + losses, damaged + damages
+        for line in losses + damages:
+            print(f"kill {seed}: {line}", flush=True)
+        if seed % 10 == 9:
+            print(f"{seed + 1} kills: lost {len(lost)}, damaged {len(damaged)}", flush=True)
     made = {kind: len(names) for kind, names in ledger.there.items()}
-    seconds = time.monotonic() - start
-    print(f"{restarts} kills in {seconds:.0f} s: restarts ok {restarts}, lost {len(lost)}, damaged {len(damaged)}; {made}")
-    return 1 if lost or damaged else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:])))
+    print(f"{seed + 1} kills: lost {len(lost)}, damaged {len(damaged)}; {made}")
+    return not (lost or damaged)

@@ -1,4 +1,4 @@
-"""Load two models at once, again and again, warm and in fresh processes: `python -m tests.attacks.loading [REPETITIONS]`.
+"""Load two models at once, again and again, warm and in fresh processes: `python -m tests.attacks loading`.
 
 What is counted as wrong: a load that fails, a model of another number type than asked for, or other embeddings or scores
 than a model that was loaded alone.
@@ -32,6 +32,7 @@ LOADS: dict[str, Callable[[Registry], Any]] = {
 }
 PRECISIONS = {"encoder": torch.bfloat16, "copy": torch.float32, "cross": torch.bfloat16}
 COUPLES = [couple for couple in combinations_with_replacement(LOADS, 2) if couple != ("cross", "cross")]
+LOADED = 40
 TOLERANCE = 0.02  # bf16 against bf16 gives the same numbers; another number type or a mixed one does not come close
 
 
@@ -89,17 +90,16 @@ def alone(home: Path, names: Iterable[str] = LOADS) -> dict[str, np.ndarray]:
 
 def fresh_process(couple: tuple[str, str]) -> list[str]:
     """The faults of a double load that is the first thing a new process does."""
-    command = [sys.executable, "-m", "tests.attacks.loading", "--child", *couple]
+    command = [sys.executable, "-m", "tests.attacks.loading", *couple]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     return run.stdout.splitlines() if run.returncode == 0 else [f"exit status {run.returncode}: {run.stderr[-300:]}"]
 
 
-def warm(couples: Iterable[tuple[str, str]]) -> Iterator[list[str]]:
+def warm(couples: Iterable[tuple[str, str]], home: Path) -> Iterator[list[str]]:
     """The faults of each double load in this process, whose imports are done."""
-    with tempfile.TemporaryDirectory() as home:
-        expected = alone(Path(home))
-        for couple in couples:
-            yield faults(couple, double_load(couple, Path(home)), expected)
+    expected = alone(home)
+    for couple in couples:
+        yield faults(couple, double_load(couple, home), expected)
 
 
 def child(couple: tuple[str, str]) -> None:
@@ -123,15 +123,11 @@ def count(way: str, loads: Iterable[list[str]]) -> int:
     return sum(results)
 
 
-def main(repetitions: int = 40) -> int:
-    """Count wrong double loads, warm and in fresh processes. Returns 1 where there is one."""
-    couples = list(islice(cycle(COUPLES), repetitions))
-    wrong = count("warm", warm(couples)) + count("fresh", map(fresh_process, couples))
-    return int(wrong > 0)
+def main(folder: Path, times: int = LOADED) -> bool:
+    """Count wrong double loads, warm and in fresh processes: whether there is none."""
+    couples = list(islice(cycle(COUPLES), times))
+    return not count("warm", warm(couples, folder)) + count("fresh", map(fresh_process, couples))
 
 
-if __name__ == "__main__":
-    if sys.argv[1:2] == ["--child"]:
-        child((sys.argv[2], sys.argv[3]))
-    else:
-        sys.exit(main(int(next(iter(sys.argv[1:]), 40))))
+if __name__ == "__main__":  # in the process that `fresh_process` starts
+    child((sys.argv[1], sys.argv[2]))

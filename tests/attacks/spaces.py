@@ -3,32 +3,25 @@
 Starts the real app in each surrounding and lets two visitors index, search, map and train beside each other. Needs root.
 """
 
-import csv
 import os
 import shutil
-import signal
 import site
-import socket
 import stat
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import httpx
 from gradio_client import Client, handle_file
 
 from tests.attacks.bound import bounded
+from tests.attacks.server import MODEL, ROOT, labelled, starting
 
-ROOT = Path(__file__).parents[2]
 USER = 1000
-MODEL = "all-MiniLM-L6-v2"
-START_SECONDS, WORK_SECONDS = 180, 900
+WORK_SECONDS = 900
 ANIMALS = [f"the {animal} number {i} sleeps" for i in range(8) for animal in ("penguin", "seal", "otter", "crab")]
 INVOICES = [f"the {paper} number {i} is late" for i in range(8) for paper in ("invoice", "parcel", "contract", "refund")]
 
@@ -75,38 +68,6 @@ def copy_code(folder: Path) -> None:
     shutil.copy2(ROOT / "app.py", folder)
 
 
-@contextmanager
-def running(place: Path, surrounding: Surrounding) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """The app as user 1000 in this surrounding; ended at the latest when the block ends."""
-    python, packages = (place / "interpreter").read_text().split("\n")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": packages, "GRADIO_SERVER_PORT": str(port), "SPACE_ID": "someone/studio"}
-    env |= {"SYSTEM": "spaces", "HF_HUB_OFFLINE": "1", "LD_LIBRARY_PATH": str(place / "python" / "lib"), **surrounding.env}
-    with (place / f"{surrounding.name}.log").open("wb") as log:
-        app = subprocess.Popen(
-            [python, "app.py"], cwd=place / "code", env=env, stdout=log, stderr=log, user=USER, group=USER, extra_groups=[]
-        )
-    try:
-        yield f"http://127.0.0.1:{port}/", app
-    finally:
-        app.kill()
-        app.wait()
-
-
-def started(url: str, app: subprocess.Popen[bytes]) -> None:
-    """Wait until the page is served."""
-    until = time.monotonic() + START_SECONDS
-    while time.monotonic() < until and app.poll() is None:
-        try:
-            httpx.get(url, timeout=5).raise_for_status()
-            return
-        except httpx.HTTPError:
-            time.sleep(0.5)
-    raise RuntimeError(f"no page; exit status {app.poll()}")
-
-
 def visit(place: Path, surrounding: Surrounding, url: str) -> None:
     """Two visitors beside each other: each does all jobs, none sees what is the other's."""
     one, two = Client(url, verbose=False), Client(url, verbose=False)
@@ -128,9 +89,9 @@ def visit(place: Path, surrounding: Surrounding, url: str) -> None:
     )
     surrounding.check("an id is guessed", lambda: refused(lambda: ask(two, "/search", first[:-1] + "_", "late", 32)))
     surrounding.check("map (compiles at first)", lambda: clusters(ask(one, "/cluster_map", first, "4")))
-    labelled = handle_file(str(place / "labelled.csv"))
+    pairs = handle_file(str(place / "labelled.csv"))
     trained = surrounding.check(
-        "train", lambda: finished(ask(one, "/fine_tune", labelled, "", "quick", MODEL, "a secret of visitor one"))
+        "train", lambda: finished(ask(one, "/fine_tune", pairs, "", "quick", MODEL, "a secret of visitor one"))
     )
     surrounding.check("models apart", lambda: unlisted(ask(two, "/models"), trained))
     surrounding.check(
@@ -170,15 +131,14 @@ def unlisted(models: list[dict[str, Any]], trained: str | None) -> None:
         raise RuntimeError("a visitor's model is listed for another")
 
 
-def ended(app: subprocess.Popen[bytes]) -> None:
-    app.send_signal(signal.SIGTERM)
+def ended(app: "subprocess.Popen[bytes]") -> None:
+    app.terminate()
     if app.wait(timeout=30):
         raise RuntimeError(f"exit status {app.returncode}")
 
 
-def clean(place: Path, surrounding: Surrounding, before: set[Path]) -> None:
+def clean(place: Path, log: str, before: set[Path]) -> None:
     """No failure of ours in the log (Gradio's own, of refused requests, are its own); nothing left behind; the code as it was."""
-    log = (place / f"{surrounding.name}.log").read_text(errors="replace")
     for word in ("/sbert_app/", "our side", "Aborted", "terminate called", "Segmentation"):  # the first stands in tracebacks only
         if word in log:
             raise RuntimeError(f"{word} in the log: {log[max(0, log.index(word) - 500) :][:1500]}")
@@ -188,13 +148,18 @@ def clean(place: Path, surrounding: Surrounding, before: set[Path]) -> None:
 
 
 def attack(place: Path, surrounding: Surrounding) -> None:
+    """Start the app as user 1000 in this surrounding, and visit it."""
     before = set((place / "code").rglob("*"))
-    with running(place, surrounding) as (url, app):
-        surrounding.check("start", lambda: started(url, app))
-        if app.poll() is None:
-            visit(place, surrounding, url)
-            surrounding.check("end after SIGTERM", lambda: ended(app))
-    surrounding.check("log and folders are clean", lambda: clean(place, surrounding, before))
+    python, packages = (place / "interpreter").read_text().split("\n")
+    env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": packages, "SPACE_ID": "someone/studio", "SYSTEM": "spaces"}
+    env |= {"LD_LIBRARY_PATH": str(place / "python" / "lib"), **surrounding.env}
+    who = {"cwd": place / "code", "user": USER, "group": USER, "extra_groups": []}
+    with starting(place / "app.log", env, [python, "app.py"], **who) as app:
+        surrounding.check("start", lambda: app.wait_for(app.answers))
+        if app.process.poll() is None:
+            visit(place, surrounding, app.url)
+            surrounding.check("end after SIGTERM", lambda: ended(app.process))
+        surrounding.check("log and folders are clean", lambda: clean(place, app.log(), before))
 
 
 def prepare(place: Path) -> list[Surrounding]:
@@ -205,10 +170,7 @@ def prepare(place: Path) -> list[Surrounding]:
     (place / "tmp").mkdir(mode=0o777)
     (place / "tmp").chmod(0o777)
     (place / "home").mkdir(mode=0o755)
-    with (ROOT / "assets" / "labelled" / "requests_scored.csv").open(encoding="utf-8", newline="") as source:
-        rows = list(csv.reader(source))[:121]
-    with (place / "labelled.csv").open("w", encoding="utf-8", newline="") as target:
-        csv.writer(target).writerows(rows)
+    (place / "labelled.csv").write_bytes(labelled(120))
     temporary = {"TMPDIR": str(place / "tmp")}
     return [
         Surrounding("HOME unset", temporary),
@@ -218,17 +180,16 @@ def prepare(place: Path) -> list[Surrounding]:
     ]
 
 
-def main() -> int:
-    """Attack in each surrounding, print what happened. Returns 1 where there is a fault."""
+def main(folder: Path) -> bool:
+    """Attack in each surrounding, print what happened: whether there is no fault."""
     if os.geteuid() != 0:
         raise SystemExit("Only root can start the app as user 1000.")
     faults = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for surrounding in bounded(prepare(Path(folder))):
-            attack(Path(folder), surrounding)
-            print(f"\n{surrounding.name}")
-            for what, result in surrounding.rows:
-                print(f"  {what:<28}{result}", flush=True)
-                faults += result.startswith("FAULT")
+    for surrounding in bounded(prepare(folder)):
+        attack(folder, surrounding)
+        print(f"\n{surrounding.name}")
+        for what, result in surrounding.rows:
+            print(f"  {what:<28}{result}", flush=True)
+            faults += result.startswith("FAULT")
     print(f"\nfaults: {faults}")
-    return 1 if faults else 0
+    return not faults

@@ -1,15 +1,12 @@
 """Two instances over one home: one is killed while it indexes and trains, again and again; the other must notice nothing.
 
-`python -m tests.attacks.two_instances [KILLS]`
+`python -m tests.attacks two_instances`
 """
 
 import asyncio
 import contextlib
-import csv
 import itertools
 import random
-import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -18,7 +15,7 @@ import httpx
 from sbert_app.corpus.library import Library
 from sbert_app.runs.run import Runs
 from tests.attacks.bound import bounded
-from tests.attacks.server import ROOT, RefusedError, Server, call, serving
+from tests.attacks.server import RefusedError, Server, call, labelled, serving, upload
 
 KILLS, LONGEST_SECONDS, ROWS, LINES = 5, 12.0, 120, 60
 TRAINED = {"objective": "regression", "epochs": 1, "batch_size": 8}
@@ -27,8 +24,8 @@ TRAINED = {"objective": "regression", "epochs": 1, "batch_size": 8}
 class Instance:
     """A running app, and what it has answered as done: sizes of corpora, ids of trainings. A corpus is known by its size."""
 
-    def __init__(self, server: Server, sizes: "itertools.count[int]", labelled: Path) -> None:
-        self.server, self._sizes, self._labelled = server, sizes, labelled
+    def __init__(self, server: Server, sizes: "itertools.count[int]") -> None:
+        self.server, self._sizes = server, sizes
         self.corpora: set[int] = set()
         self.runs: set[str] = set()
         self.faults: list[str] = []
@@ -49,9 +46,7 @@ class Instance:
 
     async def _train(self, client: httpx.AsyncClient) -> None:
         while True:
-            with self._labelled.open("rb") as file:
-                uploaded = await client.post(f"{self.server.url}/gradio_api/upload", files={"files": file})
-            sent = {"path": uploaded.json()[0], "meta": {"_type": "gradio.FileData"}}
+            sent = await upload(client, self.server.url, "labelled.csv", labelled(ROWS))
             result = await call(client, self.server.url, "fine_tune", 2, file=sent, **TRAINED)
             if "verdict" in result:
                 self.runs.add(result["run"])
@@ -59,16 +54,16 @@ class Instance:
                 self.faults.append(f"training {result['run']} ended {result['state']}: {result['message']}")
 
 
-async def attack(home: Path, kills: int, labelled: Path) -> list[str]:
+async def attack(home: Path, kills: int) -> list[str]:
     """The faults after so many kills."""
     sizes, chance, killed = itertools.count(LINES), random.Random(0), list[Instance]()
     with serving(home, hosted=False) as server:
-        other = Instance(server, sizes, labelled)
+        other = Instance(server, sizes)
         async with httpx.AsyncClient(timeout=600) as client:
             going = asyncio.create_task(other.work(client))
             for number in bounded(range(kills)):
                 with contextlib.ExitStack() as stack:
-                    victim = Instance(await asyncio.to_thread(stack.enter_context, serving(home, hosted=False)), sizes, labelled)
+                    victim = Instance(await asyncio.to_thread(stack.enter_context, serving(home, hosted=False)), sizes)
                     killed.append(victim)
                     work = asyncio.create_task(victim.work(client))
                     await asyncio.sleep(chance.uniform(2, LONGEST_SECONDS))
@@ -99,23 +94,13 @@ def lost(home: Path, instances: list[Instance]) -> list[str]:
     return faults
 
 
-def main(kills: int = KILLS) -> int:
-    """Returns 1 where the other instance noticed a kill, or anything is lost."""
-    with tempfile.TemporaryDirectory(prefix="two-instances-") as folder:
-        labelled = Path(folder) / "labelled.csv"
-        with (ROOT / "assets" / "labelled" / "requests_scored.csv").open(encoding="utf-8", newline="") as source:
-            rows = list(csv.reader(source))[: ROWS + 1]
-        with labelled.open("w", encoding="utf-8", newline="") as target:
-            csv.writer(target).writerows(rows)
-        try:
-            faults = asyncio.run(attack(Path(folder) / "home", kills, labelled))
-        except RefusedError as refusal:
-            faults = [str(refusal)]
+def main(folder: Path, times: int = KILLS) -> bool:
+    """Whether the other instance notices no kill, and nothing is lost."""
+    try:
+        faults = asyncio.run(attack(folder / "home", times))
+    except RefusedError as refusal:
+        faults = [str(refusal)]
     for fault in faults:
         print(fault, flush=True)
     print(f"faults: {len(faults)}", flush=True)
-    return 1 if faults else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*map(int, sys.argv[1:])))
+    return not faults

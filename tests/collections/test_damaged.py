@@ -27,9 +27,9 @@ def collection(tmp_path):
     made.close()
 
 
-def test_flipped_bits_and_hostile_edits_end_in_sentences():
+def test_flipped_bits_and_hostile_edits_end_in_sentences(tmp_path):
     reports = []
-    counts = attack(16, 12, reports.append)
+    counts = attack(tmp_path, 16, 12, reports.append)
     assert not any(counts[fault] for fault in FAULTS), reports
     assert counts["a sentence"] > 8 and counts["same answer"] > 0
 
