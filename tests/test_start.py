@@ -24,6 +24,7 @@ SLOW = {
     "torch", "transformers", "tokenizers", "safetensors", "peft", "sklearn", "scipy", "umap", "numba", "faiss", "bm25s", "plotly",
     "openpyxl",
 }  # fmt: skip
+BUNDLED = {"torch", "tokenizers", "safetensors"}  # what the bundled encoder takes
 SERVE = """
 import json, os, resource, sys, time, urllib.request
 from pathlib import Path
@@ -61,24 +62,18 @@ def test_a_page_is_served_before_any_slow_library_is_imported(served):
     assert "gradio" in modules and modules & SLOW == set()
 
 
-def test_a_command_imports_no_page_and_with_the_bundled_encoder_no_transformers(tmp_path):
+@pytest.mark.parametrize(
+    ("command", "needed"),
+    [("encode sentences.txt --out out.npy", BUNDLED), ("similarity A B", BUNDLED), ("models", set())],
+)
+def test_a_command_imports_no_page_no_index_and_with_the_bundled_encoder_no_transformers(tmp_path, command, needed):
     (tmp_path / "sentences.txt").write_text("A cat.\nA dog.\n", encoding="utf-8")
-    command = [sys.executable, "-X", "importtime", "-m", "sbert_app", "encode", "sentences.txt", "--out", "out.npy"]
-    env = os.environ | {"PYTHONPATH": str(ROOT), "SBERT_STUDIO_HOME": str(tmp_path / "home"), "SBERT_STUDIO_DEVICE": "cpu"}
-    run = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=True)
-    imported = {line.rpartition("|")[2].strip() for line in run.stderr.splitlines() if line.startswith("import time:")}
-    assert "sbert_app.models.bundled" in imported and (tmp_path / "out.npy").exists()
-    unneeded = SLOW - {"torch", "tokenizers", "safetensors"} | {"gradio", "jinja2"}
-    assert {name for name in imported if name.partition(".")[0] in unneeded or name.startswith("sbert_app.ui")} == set()
-
-
-@pytest.mark.parametrize(("command", "needed"), [("similarity A B", {"torch", "tokenizers", "safetensors"}), ("models", set())])
-def test_other_commands_import_no_page_and_no_index_either(tmp_path, command, needed):
     line = [sys.executable, "-X", "importtime", "-m", "sbert_app", *command.split()]
-    env = os.environ | {"SBERT_STUDIO_HOME": str(tmp_path / "home"), "SBERT_STUDIO_DEVICE": "cpu"}
-    run = subprocess.run(line, cwd=ROOT, env=env, capture_output=True, text=True, timeout=120, check=True)
+    env = os.environ | {"PYTHONPATH": str(ROOT), "SBERT_STUDIO_HOME": str(tmp_path / "home"), "SBERT_STUDIO_DEVICE": "cpu"}
+    run = subprocess.run(line, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=True)
     imported = {line.rpartition("|")[2].strip() for line in run.stderr.splitlines() if line.startswith("import time:")}
-    assert "sbert_app.jobs" in imported
+    assert "sbert_app.jobs" in imported and ("sbert_app.models.bundled" in imported) == bool(needed)
+    assert (tmp_path / "out.npy").exists() == command.startswith("encode")
     unneeded = (SLOW - needed) | {"gradio", "jinja2"}
     assert {name for name in imported if name.partition(".")[0] in unneeded or name.startswith("sbert_app.ui")} == set()
 

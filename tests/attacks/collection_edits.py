@@ -5,6 +5,7 @@ EDITS: by name, the kind of index that it is for ("" for each) and what changes 
 # ruff: noqa: E501 - a table is easier to read in long lines
 
 import json
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -18,74 +19,56 @@ from sbert_app.collections.collection import EMBEDDING, ROW, SENTENCE, embedding
 from sbert_app.corpus.faiss_index import HNSW, IVF, SCANN
 
 Edit = Callable[[Path, random.Random], None]
-OBJECT = "collection.json"
+OBJECT, PART = "collection.json", "parts/*.arrow"
+
+
+def _of(pattern: str, change: Callable[[Path], object]) -> Edit:
+    """Change one of the files of this name."""
+
+    def edit(folder: Path, chance: random.Random) -> None:
+        change(chance.choice(sorted(folder.glob(pattern))))
+
+    return edit
 
 
 def _stored(*keys: str, value: Any) -> Edit:
     """Replace a value of collection.json."""
 
-    def edit(folder: Path, chance: random.Random) -> None:
-        content = json.loads((folder / OBJECT).read_bytes())
-        inner = content
+    def change(path: Path) -> None:
+        content = inner = json.loads(path.read_bytes())
         for key in keys[:-1]:
             inner = inner[key]
         inner[keys[-1]] = value(inner[keys[-1]]) if callable(value) else value
-        (folder / OBJECT).write_text(json.dumps(content))
+        path.write_text(json.dumps(content))
 
-    return edit
+    return _of(OBJECT, change)
 
 
 def _whole(name: str, data: bytes) -> Edit:
-    return lambda folder, chance: _paths(folder, name, chance).write_bytes(data) and None
+    return _of(name, lambda path: path.write_bytes(data))
 
 
-def _paths(folder: Path, pattern: str, chance: random.Random) -> Path:
-    return chance.choice(sorted(folder.glob(pattern)))
-
-
-def _link(name: str, target: str) -> Edit:
-    def edit(folder: Path, chance: random.Random) -> None:
-        path = _paths(folder, name, chance)
-        path.unlink()
-        path.symlink_to(target)
-
-    return edit
+def _device(name: str) -> Edit:
+    return _of(name, lambda path: (path.unlink(), path.symlink_to("/dev/zero")))
 
 
 def _pipe(name: str) -> Edit:
-    def edit(folder: Path, chance: random.Random) -> None:
-        import os
-
-        path = _paths(folder, name, chance)
-        path.unlink()
-        os.mkfifo(path)
-
-    return edit
+    return _of(name, lambda path: (path.unlink(), os.mkfifo(path)))
 
 
 def _array(name: str, change: Callable[[np.ndarray], Any]) -> Edit:
-    def edit(folder: Path, chance: random.Random) -> None:
-        path = _paths(folder, f"{name}-*.npy", chance)
-        values = change(np.load(path))
-        with path.open("wb") as file:
-            np.save(file, values, allow_pickle=True)
-
-    return edit
+    return _of(f"{name}-*.npy", lambda path: np.save(path, change(np.load(path)), allow_pickle=True))
 
 
 def _table(change: Callable[[pa.Table], pa.Table], **options: Any) -> Edit:
     """Write a part again as another table."""
 
-    def edit(folder: Path, chance: random.Random) -> None:
-        path = _paths(folder, "parts/*.arrow", chance)
-        table = change(pa.ipc.open_file(path).read_all())
-        with (
-            pa.OSFile(str(path), "wb") as sink,
-            pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as out,
-        ):
+    def write(path: Path) -> None:
+        table, how = change(pa.ipc.open_file(path).read_all()), pa.ipc.IpcWriteOptions(**options)
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema, options=how) as out:
             out.write_table(table)
 
-    return edit
+    return _of(PART, write)
 
 
 def _column(name: str, change: Callable[[pa.Table], Any]) -> Edit:
@@ -99,27 +82,23 @@ def _column(name: str, change: Callable[[pa.Table], Any]) -> Edit:
 def _buffer(column: str, number: int, change: Callable[[np.ndarray], None], kind: type) -> Edit:
     """Overwrite a buffer of a column in the file itself: what Arrow would never write."""
 
-    def edit(folder: Path, chance: random.Random) -> None:
-        path = _paths(folder, "parts/*.arrow", chance)
-        data = bytearray(path.read_bytes())
-        chunk = pa.ipc.open_file(pa.BufferReader(bytes(data))).read_all().column(column).chunk(0)
+    def overwrite(path: Path) -> None:
+        data = path.read_bytes()
+        chunk = pa.ipc.open_file(pa.BufferReader(data)).read_all().column(column).chunk(0)
         content = chunk.buffers()[number].to_pybytes()
         values = np.frombuffer(content, dtype=kind).copy()
         change(values)
-        start = data.index(content)
-        data[start : start + len(content)] = values.tobytes()
-        path.write_bytes(data)
+        path.write_bytes(data.replace(content, values.tobytes(), 1))
 
-    return edit
+    return _of(PART, overwrite)
 
 
 def _index(change: Callable[[Any], Any]) -> Edit:
-    def edit(folder: Path, chance: random.Random) -> None:
-        path = _paths(folder, "index-*.faiss", chance)
+    def write(path: Path) -> None:
         index = faiss.read_index(str(path))
         faiss.write_index(change(index) or index, str(path))
 
-    return edit
+    return _of("index-*.faiss", write)
 
 
 def _of_hnsw(name: str, value: int, places: slice) -> Edit:
@@ -134,10 +113,7 @@ def _of_hnsw(name: str, value: int, places: slice) -> Edit:
 
 
 def _set(name: str, value: Any, inner: str = "") -> Edit:
-    def change(index: Any) -> None:
-        setattr(getattr(index, inner) if inner else index, name, value)
-
-    return _index(change)
+    return _index(lambda index: setattr(getattr(index, inner) if inner else index, name, value))
 
 
 def _list_ids(value: int) -> Edit:
@@ -155,11 +131,9 @@ def _swap(values: np.ndarray) -> np.ndarray:
     return values[np.random.default_rng(0).permutation(len(values))]
 
 
-def _offset(place: int, value: int) -> Callable[[np.ndarray], None]:
-    def change(values: np.ndarray) -> None:
-        values[place] = value
-
-    return change
+def _offset(place: int, value: int) -> Edit:
+    """Overwrite where a sentence begins."""
+    return _buffer(SENTENCE, 1, lambda values: values.__setitem__(place, value), np.int32)
 
 
 def _nan(table: pa.Table) -> Any:
@@ -193,7 +167,7 @@ EDITS: dict[str, tuple[str, Edit]] = {
     "parts twice": ("", _stored("parts", value=lambda names: names * 2)),
     "parts reversed": ("", _stored("parts", value=lambda names: names[::-1])),
     "a part less": ("", _stored("parts", value=lambda names: names[1:])),
-    **{f"a device as {name}": ("", _link(name, "/dev/zero")) for name in (OBJECT, "parts/*.arrow", "ids-*", "index-*")},
+    **{f"a device as {name}": ("", _device(name)) for name in (OBJECT, "parts/*.arrow", "ids-*", "index-*")},
     **{f"a pipe as {name}": ("", _pipe(name)) for name in (OBJECT, "parts/*.arrow", "places-*", "index-*")},
     **{f"{name}: {how}": ("", _array(name, change)) for name in ("ids", "places") for how, change in {
         "reversed": lambda values: values[::-1], "swapped": _swap, "all one": lambda values: values * 0 + 5, "floats": np.float64,
@@ -213,9 +187,9 @@ EDITS: dict[str, tuple[str, Edit]] = {
     "parts: empty cells": ("", _column(SENTENCE, lambda table: pa.array([None] * len(table), pa.string()))),
     "parts: empty ids": ("", _column(ROW, lambda table: pa.array([None] * len(table), pa.int64()))),
     "parts: no numbers": ("", _column(EMBEDDING, _nan)),
-    "parts: an offset beyond": ("", _buffer(SENTENCE, 1, _offset(5, 1_000_000), np.int32)),
-    "parts: the last offset beyond": ("", _buffer(SENTENCE, 1, _offset(-1, 2**31 - 1), np.int32)),
-    "parts: a negative offset": ("", _buffer(SENTENCE, 1, _offset(3, -7), np.int32)),
+    "parts: an offset beyond": ("", _offset(5, 1_000_000)),
+    "parts: the last offset beyond": ("", _offset(-1, 2**31 - 1)),
+    "parts: a negative offset": ("", _offset(3, -7)),
     "parts: decreasing offsets": ("", _buffer(SENTENCE, 1, lambda values: values.sort() or values.__setitem__(slice(None), values[::-1].copy()), np.int32)),
     "parts: no UTF-8": ("", _buffer(SENTENCE, 2, lambda values: values.fill(0xFF), np.uint8)),
     **{f"{name} is {how}": ("", _whole(name, data)) for name in ("parts/*.arrow", "index-*", "places-*") for how, data in {

@@ -17,6 +17,7 @@ from sbert_app.settings import MEGABYTE
 MAKING_BYTES = 4096 * MEGABYTE
 SHEET = '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{}<sheetData>{}</sheetData></worksheet>'
 STRINGS = '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{}</sst>'
+STYLES = '<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><cellXfs>{}</cellXfs></styleSheet>'
 PARTS = {
     "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
     '<Override PartName="/xl/workbook.xml" '
@@ -94,15 +95,6 @@ def packed(piece: str | bytes, megabytes: int, start: bytes = b"", end: bytes = 
     return stream.getvalue()
 
 
-def keys(count: int) -> bytes:
-    return "".join(json.dumps({f"key{i}": i}) + "\n" for i in range(count)).encode()
-
-
-def packed_keys() -> bytes:
-    wide = json.dumps({f"key{i}": "" for i in range(200)}) + "\n"
-    return packed("{}\n", 50, wide.encode())
-
-
 FILES: dict[str, Callable[[], bytes]] = {
     "far corner.xlsx": lambda: workbook(HEAD + row(1_048_576, cell("XFD1048576"))),
     "far column.xlsx": lambda: workbook(HEAD + row(2, cell("XFD2"))),
@@ -128,27 +120,11 @@ FILES: dict[str, Callable[[], bytes]] = {
     "zip bomb.xlsx": lambda: workbook(HEAD, **{"xl/media/image1.png": "0" * (300 * MEGABYTE)}),
     "zip claims less.xlsx": lambda: lying(workbook(HEAD + "<row/>" * 10_000_000), b"xl/worksheets/sheet1.xml", 100_000),
     "zip claims more.xlsx": lambda: lying(workbook(HEAD), b"xl/worksheets/sheet1.xml", 4_000_000_000),
-    "styles bomb.xlsx": lambda: workbook(
-        HEAD + row(2, cell("A2")),
-        **{
-            "xl/styles.xml": '<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><cellXfs>'
-            + "<xf/>" * 10_000_000
-            + "</cellXfs></styleSheet>"
-        },
-    ),
-    "newlines.csv.gz": lambda: packed("\n", 99),
-    "newlines.tsv.gz": lambda: packed("\n", 99),
-    "newlines.txt.gz": lambda: packed("\n", 99),
-    "newlines.json.gz": lambda: packed("\n", 99),
-    "newlines.jsonl.gz": lambda: packed("\n", 99),
-    "ones.csv.gz": lambda: packed("1\n", 99),
-    "ones.tsv.gz": lambda: packed("1\n", 99),
-    "ones.txt.gz": lambda: packed("1\n", 99),
+    "styles bomb.xlsx": lambda: workbook(HEAD + row(2, cell("A2")), **{"xl/styles.xml": STYLES.format("<xf/>" * 10_000_000)}),
+    **{f"newlines.{kind}.gz": lambda: packed("\n", 99) for kind in ("csv", "tsv", "txt", "json", "jsonl")},
+    **{f"ones.{kind}.gz": lambda: packed("1\n", 99) for kind in ("csv", "tsv", "txt", "jsonl")},
     "ones.json.gz": lambda: packed("1,", 99, b"[", b"1]"),
-    "ones.jsonl.gz": lambda: packed("1\n", 99),
-    "one long line.csv.gz": lambda: packed("1", 99),
-    "one long line.txt.gz": lambda: packed("1", 99),
-    "one long number.json.gz": lambda: packed("1", 99),
+    **{f"one long {what}.gz": lambda: packed("1", 99) for what in ("line.csv", "line.txt", "number.json")},
     "one long line with an emoji.txt.gz": lambda: packed("a", 99, "😀".encode()),
     "a thousand bytes to one.txt.gz": lambda: packed("\0", 300),
     "commas.csv.gz": lambda: packed(",", 99),
@@ -161,8 +137,8 @@ FILES: dict[str, Callable[[], bytes]] = {
     "quotes.csv.gz": lambda: packed('"', 99, b"text,n\n"),
     "quoted line ends.csv.gz": lambda: packed('"\n', 99, b"text,n\n"),
     "quoted cells.tsv.gz": lambda: packed('"\t"\n', 99, b'"a"\t"b"\n'),
-    "keys.jsonl": lambda: keys(50_000),
-    "empty objects.jsonl.gz": packed_keys,
+    "keys.jsonl": lambda: "".join(f"{json.dumps({f'key{i}': i})}\n" for i in range(50_000)).encode(),
+    "empty objects.jsonl.gz": lambda: packed("{}\n", 50, json.dumps({f"key{i}": "" for i in range(200)}).encode() + b"\n"),
     "lists.json.gz": lambda: packed("[],", 99, b"[", b"[]]"),
     "lists.jsonl.gz": lambda: packed("[[],[]]\n", 99),
     "a line of lists.jsonl.gz": lambda: packed("[],", 9, b"[", b"[]]\n"),
@@ -192,12 +168,8 @@ FILES: dict[str, Callable[[], bytes]] = {
 }
 
 
-def write_all(folder: Path) -> list[Path]:
+def write_all(folder: Path) -> None:
     """Make every file, in no more than `MAKING_BYTES` of memory: a slip here must not take the machine."""
     resource.setrlimit(resource.RLIMIT_DATA, (MAKING_BYTES, MAKING_BYTES))
-    paths = []
     for name, make in FILES.items():
-        path = folder / name
-        path.write_bytes(make())
-        paths.append(path)
-    return paths
+        (folder / name).write_bytes(make())

@@ -1,18 +1,15 @@
-"""What labels made in the app are worth, with gold answers: `python -m tests.benchmarks.labels [adapter]`.
+"""What labels made in the app are worth, with gold answers: `python -m tests.benchmarks.labels adapter`.
 
 The candidates are half of the pairs of Quora dev and of the bundled requests, and those of half of the topics of UKP ASPECT; the
 others are the test, 2,000 at most. Once more of Quora with one yes in ten, as among the near pairs of a corpus. So many labels to
-learn from, chosen as the app chooses them or at random, train an adapter (five seeds) and, unless only `adapter` is asked for, the
-whole model (preset quick, three seeds). Average precision × 100 on the test, mean and 95 % interval of the mean (t). Written to
-.bench/labels.json as it goes.
+learn from, chosen as the app chooses them or at random, train an adapter (five seeds). Average precision × 100 on the test, mean
+and 95 % interval of the mean (t). Written to .bench/labels.json as it goes.
 """
 
 import csv
 import json
-import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -26,20 +23,16 @@ from sbert_app.explain.words import word_overlap
 from sbert_app.labelled.example_set import Examples, sentence_groups
 from sbert_app.labelling.answers import LEARN, NO, SAME_FROM, YES, Answer
 from sbert_app.labelling.choosing import STRATA, Candidates, next_question
-from sbert_app.models.encoder import Encoder
-from sbert_app.runs.plan import QUICK, preset
 from sbert_app.training.adapter import fit_adapter
 from tests.benchmarks import data
 from tests.benchmarks.models import on_torch
 from tests.benchmarks.timing import show
-from tests.benchmarks.training import train
 
 REQUESTS = "assets/labelled/requests_scored.csv"
 SETS = {"Quora": "quora/dev", "UKP ASPECT": "argument/ukp_aspect", "requests": REQUESTS, "Quora, 10 % yes": "quora/dev"}
 RARE = 0.1  # share of yes
 LABELS = (50, 100, 200, 400)
-TRAINED = {"Quora": LABELS, "UKP ASPECT": (100, 400), "requests": (50, 100)}
-SEEDS, TRAINED_SEEDS = range(5), range(3)
+SEEDS = range(5)
 TESTED = 2_000  # pairs
 REPORT = Path(".bench") / "labels.json"
 Pairs = tuple[list[str], list[str], NDArray[np.bool_]]
@@ -110,18 +103,7 @@ def shared(pool: Pairs, places: list[int]) -> NDArray[np.int64]:
     return sentence_groups(Examples("positives", columns, np.zeros(len(places)), np.arange(len(places))))
 
 
-def trained(pool: Pairs, places: list[int], seed: int) -> Encoder:
-    """The bundled model after the preset quick on these pairs, a tenth of them as dev."""
-    first, second, same = pool
-    columns = [first[i] for i in places], [second[i] for i in places]
-    examples = Examples("labelled", columns, same[places].astype(float), np.arange(len(places)), (NO, YES), 1)
-    cut = max(10, len(places) // 10)
-    learnt, dev = examples.take(np.arange(cut, len(places))), examples.take(np.arange(cut))
-    plan = preset(QUICK, "labelled", len(learnt), "")
-    return train(plan.objective, replace(plan.options, seed=seed), learnt, dev)[0]
-
-
-def measured(name: str, seed: int, whole: bool) -> dict[str, float]:
+def measured(name: str, seed: int) -> dict[str, float]:
     """Average precision by what was trained on what."""
     pool, test = halves(gold(SETS[name]), seed)
     if "10 %" in name:
@@ -140,17 +122,14 @@ def measured(name: str, seed: int, whole: bool) -> dict[str, float]:
             weight = fit_adapter(*(each[rows] for each in vectors), pool[2][rows], shared(pool, rows)).weight
             found[f"seconds, {count}"] = time.process_time() - start
             found[f"adapter, {way}, {count}"] = precision([v if weight is None else v @ weight.T for v in tests], test[2])
-        for count in TRAINED.get(name, ()) if whole and seed in TRAINED_SEEDS else ():
-            model = trained(pool, places(count), seed)
-            found[f"trained, {way}, {count}"] = precision([model.encode(column) for column in test[:2]], test[2])
     return found
 
 
-def main(whole: bool) -> None:
+def main() -> None:
     report: dict[str, dict[str, list[float]]] = {}
     for seed in SEEDS:
         for name in SETS:
-            for what, value in measured(name, seed, whole).items():
+            for what, value in measured(name, seed).items():
                 report.setdefault(name, {}).setdefault(what, []).append(value)
             REPORT.parent.mkdir(exist_ok=True)
             REPORT.write_text(json.dumps(report, indent=1))
@@ -164,4 +143,4 @@ def main(whole: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] != ["adapter"])
+    main()
