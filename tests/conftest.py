@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # a bare GPU machine runs tests/cuda without most of these pa
     from sbert_app.models.engine.hardware import Hardware
     from sbert_app.runtime.workbench import Workbench
 
-LABELLED = Path(__file__).parents[1] / "assets" / "labelled"
+ASSETS = Path(__file__).parents[1] / "assets"
 
 # The same examples in every run of the suite, so that a commit is red or green by what it changed; `make fuzz` draws new ones.
 settings.register_profile("default", max_examples=25, deadline=None, derandomize=True)
@@ -89,12 +89,11 @@ def model_folder() -> Path:
 
 
 @pytest.fixture(scope="session")
-def encoder(model_folder: Path) -> "Encoder":
+def encoder(model_folder: Path, cpu: "Hardware") -> "Encoder":
     """The bundled model in fp32 on the CPU."""
     from sbert_app.models.encoder import Encoder
-    from sbert_app.models.engine.hardware import choose_hardware
 
-    return Encoder.from_folder(model_folder, choose_hardware("cpu", "fp32"), "all-MiniLM-L6-v2")
+    return Encoder.from_folder(model_folder, cpu, "all-MiniLM-L6-v2")
 
 
 @pytest.fixture(scope="session")
@@ -150,14 +149,15 @@ def cross_folder(shallow_folder: Path, cpu: "Hardware", tmp_path_factory: pytest
     return make
 
 
+def _rows(path: str) -> list[dict[str, str]]:
+    with (ASSETS / path).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 @pytest.fixture(scope="session")
 def sentences() -> list[str]:
     """The example tickets: real text that is always there."""
-    import csv
-
-    path = Path(__file__).parents[1] / "assets" / "examples" / "support_tickets.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        return [row["text"] for row in csv.DictReader(file)]
+    return [row["text"] for row in _rows("examples/support_tickets.csv")]
 
 
 @pytest.fixture(scope="session")
@@ -172,8 +172,7 @@ def scored() -> "Examples":
     """120 scored pairs of the project's own, 0..1."""
     from sbert_app.labelled.examples import Examples
 
-    with (LABELLED / "requests_scored.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))[:120]
+    rows = _rows("labelled/requests_scored.csv")[:120]
     sentences = [row["sentence1"] for row in rows], [row["sentence2"] for row in rows]
     return Examples("scored", sentences, np.array([float(row["score"]) / 5 for row in rows]), np.arange(1, 121))
 

@@ -24,7 +24,7 @@ from sbert_app.timing.race import closest_pair
 from sbert_app.training.options import TrainingOptions
 from tests.benchmarks.timing import alternate, fastest
 from tests.benchmarks.trainers import train_ours, train_theirs
-from tests.cuda.place import ADAPTER, made_sentences, merge_adapter, model_folder
+from tests.cuda.place import ADAPTER, DTYPES, made_sentences, merge_adapter, model_folder
 
 Sides = dict[str, Callable[[], object]]
 
@@ -164,7 +164,6 @@ class Benchmark:
         return peaks
 
 
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 FIGURES = ("encoding", "scoring", "training", "most_similar_pair", "memory")
 
 

@@ -20,7 +20,7 @@ from sbert_app.training.options import TrainingOptions
 from sbert_app.training.siamese import Siamese
 from sbert_app.training.trainee import BatchLoss
 from sbert_app.training.trainer import Trainer
-from tests.cuda.place import ADAPTER, CPU, DEVICE, examples, hardware, merge_adapter, model_folder, tickets
+from tests.cuda.place import ADAPTER, CPU, DEVICE, DTYPES, examples, hardware, merge_adapter, model_folder, tickets
 
 Figures = dict[str, float]
 
@@ -42,10 +42,6 @@ def encoder(place: Hardware) -> Encoder:
 def reference() -> np.ndarray:
     """The tickets' embeddings in fp32 on the CPU."""
     return encoder(CPU).encode(tickets())
-
-
-def cross_encoder(folder: Path, place: Hardware) -> CrossEncoder:
-    return CrossEncoder.from_folder(folder, place)
 
 
 def least_cosine(one: np.ndarray, other: np.ndarray) -> float:
@@ -71,15 +67,14 @@ def cross_encoder_scores() -> Figures:
     pairs = [*zip(first, second, strict=True), *zip(tickets()[:-1], tickets()[1:], strict=True)]
     with TemporaryDirectory() as name:
         folder = merge_adapter(model_folder(), ADAPTER, Path(name) / "cross")
-        expected = cross_encoder(folder, CPU).score(pairs)
-        apart = {p: np.abs(cross_encoder(folder, hardware(t)).score(pairs) - expected).max() for p, t in DTYPES.items()}
-    figures = {f"most_apart_{precision}": float(value) for precision, value in apart.items()}
+        expected = CrossEncoder.from_folder(folder, CPU).score(pairs)
+        scores = {name: CrossEncoder.from_folder(folder, hardware(dtype)).score(pairs) for name, dtype in DTYPES.items()}
+    figures = {f"most_apart_{precision}": float(np.abs(found - expected).max()) for precision, found in scores.items()}
     figures["spread"] = float(np.ptp(expected))
     assert figures["most_apart_fp32"] < 1e-3 and figures["most_apart_bf16"] < 0.05 and figures["spread"] > 0.5, figures
     return figures
 
 
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 MIXED = torch.bfloat16 if DEVICE == "cuda" else torch.float32  # a dry run on a CPU without bf16 would take minutes
 
 

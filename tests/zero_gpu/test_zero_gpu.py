@@ -28,7 +28,6 @@ from sbert_app.jobs.fine_tune import running
 from sbert_app.jobs.map.job import ClusterOptions, draw
 from sbert_app.jobs.similarity.job import compare_lists
 from sbert_app.jobs.timing import race
-from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.runs.execution import Execution
 from sbert_app.runs.records import FAILED, FINISHED, STOPPED, Lent, Loss
 from sbert_app.runtime import device
@@ -129,12 +128,8 @@ def by_worker(bench, run):
     return run.info()
 
 
-def weights(run):
-    return load_file(run.model / "model.safetensors")
-
-
 def equal(run, other):
-    mine, others = weights(run), weights(other)
+    mine, others = (load_file(each.model / "model.safetensors") for each in (run, other))
     return mine.keys() == others.keys() and all(np.array_equal(mine[name], others[name]) for name in mine)
 
 
@@ -232,9 +227,8 @@ def test_a_training_in_three_slices_has_the_weights_of_one_in_one_go(lent, unsli
     lines = [event for event in run.events() if isinstance(event, Lent)]
     assert len(lines) == 3 and all(event.asked and not event.refused for event in lines)
     assert f"of {sum(event.asked for event in lines)} seconds asked" in view.live(running.state(lent, run.id))
-    assert [event.step for event in run.events() if isinstance(event, Loss)] == [
-        event.step for event in unsliced.events() if isinstance(event, Loss)
-    ]
+    steps = [[event.step for event in each.events() if isinstance(event, Loss)] for each in (run, unsliced)]
+    assert steps[0] == steps[1]
 
 
 def test_out_of_quota_in_the_middle_of_a_training_nothing_is_lost(lent, spaces, unsliced, slices, caplog):
@@ -316,12 +310,6 @@ def test_the_seconds_follow_the_measured_rate(lent, spaces, monkeypatch, sentenc
 def test_a_model_that_the_worker_would_not_find_stays_here(lent, caplog, encoder, sentences):
     list(lent.device.stream(pooled_by(encoder, "max"), sentences[:3]))
     assert loans(caplog) == []
-
-
-def test_scores_are_those_of_the_cpu(lent, sentences, caplog):
-    pairs = list(zip(sentences[:20], sentences[20:40], strict=True))
-    cross = lent.registry.cross_encoder(DEFAULT_CROSS_ENCODER)
-    assert np.allclose(lent.device.scores(cross, pairs), cross.score(pairs), atol=1e-5) and loans(caplog) == ["score"]
 
 
 def test_leaving_early_ends_the_worker(lent, spaces, caplog, sentences):
