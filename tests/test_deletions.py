@@ -15,19 +15,11 @@ from tests.attacks.small_home import tiny_model
 ROOT = Path(__file__).parents[1]
 AGES = {"fresh": 0, "two-days": 2, "four-hundred-days": 400}
 HEXES = "0123456789abcdef" * 2
-FOREIGN = (  # files of a person, by their path in any folder
-    *(
-        ".git/config",
-        ".ssh/id_ed25519",
-        ".env",
-        ".venv/bin/activate",
-        f".{HEXES}/notes.txt",
-        ".deleted-mine/notes.txt",
-        "notes.txt",
-    ),
-    *(".sbert-studio-new-mine/notes.txt", "shards/mine.npy", "staged-0/mine.arrow", "parts/mine.arrow", "index-notes.txt"),
-    *("ids-mine.csv", "mine.parquet", "mine.npz", "plan.json", "plans/plan.json", "model.xml", "mine/model.xml"),
-)
+FOREIGN = f"""
+.git/config .ssh/id_ed25519 .env .venv/bin/activate .{HEXES}/notes.txt .deleted-mine/notes.txt notes.txt
+.sbert-studio-new-mine/notes.txt shards/mine.npy staged-0/mine.arrow parts/mine.arrow index-notes.txt
+ids-mine.csv mine.parquet mine.npz plan.json plans/plan.json model.xml mine/model.xml
+""".split()  # files of a person, by their path in any folder
 # All commands, one after the other in one process: `prepare` as for each command of a shell.
 RUN_ALL = """
 import json, sys
@@ -57,10 +49,11 @@ def put_foreign(folder: Path) -> None:
 
 def foreign_of(folder: Path) -> set[str]:
     """What `put_foreign` put there and is still as it was, by relative path."""
-    names = (
-        path for path in folder.rglob("*") if path.is_symlink() or (path.is_file() and path.read_bytes().startswith(b"mine, "))
-    )
-    return {path.relative_to(folder).as_posix() for path in names if path.name in {".linked", ".nowhere"} or not path.is_symlink()}
+
+    def foreign(path: Path) -> bool:
+        return path.name in (".linked", ".nowhere") if path.is_symlink() else path.is_file() and path.read_bytes()[:6] == b"mine, "
+
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if foreign(path)}
 
 
 @pytest.fixture
@@ -68,12 +61,8 @@ def project(tmp_path):
     """A person's project folder with a model and files, and a data home that is a link; both are full of the person's own files."""
     project, disk = tmp_path / "project", tmp_path / "disk"
     home = tmp_path / "home"
-    for folder in (
-        project,
-        project / "work",
-        disk,
-        *(disk / name for name in ("models", "runs", "corpora", "cache", "cache/openvino")),
-    ):
+    kept = (disk / name for name in ("models", "runs", "corpora", "cache", "cache/openvino"))
+    for folder in (project, project / "work", disk, *kept):
         folder.mkdir(parents=True)
         put_foreign(folder)
     home.symlink_to(disk, target_is_directory=True)
@@ -98,23 +87,20 @@ def test_no_command_deletes_a_file_that_the_app_did_not_make(project):
     model, store = ("--model", "tiny"), ("--shard-rows", "16", "--work", "work")
     before = foreign_of(project), foreign_of(home.resolve())
     assert len(before[0]) > 100 and len(before[1]) > 250
-    run(
-        project,
-        home,
-        [
-            ["similarity", "a late parcel", "a parcel came late", *model],
-            ["encode", "rows.jsonl", "--out", "x.npy", *model],
-            ["search", "rows.jsonl", "--query", "late", *model],
-            ["duplicates", "rows.jsonl", "--clean", "clean.csv", *model],
-            ["map", "few.jsonl", "--out", "map.html", "--clusters", "2", *model],
-            ["pairs", "pairs.csv", "--out", "scored.csv", *model],
-            ["evaluate", "pairs.csv", *model],
-            ["train", "pairs.csv", "--objective", "regression", "--base", "tiny", "--epochs", "1", "--out", "model"],
-            ["index", "rows.jsonl", "--store", "store", *store, *model],
-            ["index", "rows.jsonl", "--out", "parquet", *store, *model],
-            ["models"],
-        ],
-    )
+    commands = [
+        ["similarity", "a late parcel", "a parcel came late", *model],
+        ["encode", "rows.jsonl", "--out", "x.npy", *model],
+        ["search", "rows.jsonl", "--query", "late", *model],
+        ["duplicates", "rows.jsonl", "--clean", "clean.csv", *model],
+        ["map", "few.jsonl", "--out", "map.html", "--clusters", "2", *model],
+        ["pairs", "pairs.csv", "--out", "scored.csv", *model],
+        ["evaluate", "pairs.csv", *model],
+        ["train", "pairs.csv", "--objective", "regression", "--base", "tiny", "--epochs", "1", "--out", "model"],
+        ["index", "rows.jsonl", "--store", "store", *store, *model],
+        ["index", "rows.jsonl", "--out", "parquet", *store, *model],
+        ["models"],
+    ]
+    run(project, home, commands)
     assert (project / "model" / "model.safetensors").exists()
     put_foreign(project / "store")
     put_foreign(project / "parquet")

@@ -75,27 +75,20 @@ def test_after_so_many_wrong_ones_even_the_right_one_waits(users, quick, now):
     assert users.check("ann", PASSWORD, HERE)
 
 
-def test_unknown_names_are_limited_alike(users, quick):
+@pytest.mark.parametrize(
+    ("tried", "last"),
+    [
+        ([("eve", HERE)] * MOST_OF_BOTH, ("eve", "wrong", HERE)),
+        ([(f"name {number}", HERE) for number in range(MOST_OF_AN_ADDRESS)], ("ann", PASSWORD, HERE)),
+        ([("ann", f"10.0.1.{number}") for number in range(MOST_OF_A_NAME)], ("ann", PASSWORD, "10.0.2.1")),
+    ],
+    ids=["an unknown name", "an address with many names", "a name from everywhere"],
+)
+def test_unknown_names_many_names_and_many_addresses_are_stopped_too(users, quick, tried, last):
     quick(users)
-    assert wrong(users, "eve", MOST_OF_BOTH) == [False] * MOST_OF_BOTH
+    assert not any(users.check(name, "wrong", address) for name, address in tried)
     with pytest.raises(UserError):
-        users.check("eve", "wrong", HERE)
-
-
-def test_an_address_that_tries_many_names_is_stopped(users, quick):
-    quick(users)
-    for number in range(MOST_OF_AN_ADDRESS):
-        users.check(f"name {number}", "wrong", HERE)
-    with pytest.raises(UserError):
-        users.check("ann", PASSWORD, HERE)
-
-
-def test_a_name_that_is_tried_from_everywhere_is_closed_for_a_while(users, quick):
-    quick(users)
-    for number in range(MOST_OF_A_NAME):
-        users.check("ann", "wrong", f"10.0.1.{number}")
-    with pytest.raises(UserError):
-        users.check("ann", PASSWORD, "10.0.2.1")
+        users.check(*last)
 
 
 def test_right_passwords_are_not_counted(users, quick):

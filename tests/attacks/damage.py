@@ -7,7 +7,6 @@ in the home that no longer works.
 
 import logging
 import shutil
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -22,11 +21,10 @@ from sbert_app.jobs.fine_tune import running
 from sbert_app.runs.records import FINISHED
 from sbert_app.runtime.workbench import Workbench
 from tests.attacks.bound import bounded
-from tests.attacks.small_home import BASE, SAVED, SENTENCES, Ids, build, index, plan, settings, training_data
+from tests.attacks.small_home import BASE, SAVED, SENTENCES, Ids, build, index, plan, resumed, settings, training_data
 from tests.searching import search
 
 QUERY = "the card cannot be found"
-WAIT_SECONDS = 60
 random = np.random.default_rng(0)
 
 
@@ -135,10 +133,7 @@ class Visit:
 
     def resume(self) -> Any:
         """Go on to the end: the same verdict as that of the run which was never interrupted."""
-        running.resume(self.bench, self.ids.interrupted)
-        end = time.monotonic() + WAIT_SECONDS
-        while (progress := running.state(self.bench, self.ids.interrupted)).info.live and time.monotonic() < end:
-            time.sleep(0.02)
+        progress = resumed(self.bench, self.ids.interrupted)
         if progress.info.state != FINISHED:
             raise RuntimeError(progress.info) if progress.info.message.startswith(OUR_FAULT) else UserError(progress.info.message)
         return np.round(progress.result.after, 5).tolist() if progress.result else None

@@ -19,14 +19,13 @@ from sbert_app.jobs.fine_tune import running
 from sbert_app.runs.records import DAMAGED, FINISHED, INTERRUPTED
 from sbert_app.runtime.workbench import Workbench
 from tests.attacks.bound import bounded
-from tests.attacks.small_home import BASE, PAIRS, SENTENCES, build, checkpoints_at_once, index, plan, settings, training_data
+from tests.attacks.small_home import BASE, SENTENCES, build, checkpoints_at_once, index, plan, resumed, settings, training_data
 
 STARTER = multiprocessing.get_context("forkserver")  # it imports everything once: a child starts in milliseconds
 STARTER.set_forkserver_preload(["tests.attacks.kills"])
 KILLS = 110
 LONGEST_SECONDS = 1.5  # between the child's first report and its end
 FINISH_EVERY = 5  # kills between two runs that are trained to their end
-WAIT_SECONDS = 60
 MOST = 6  # corpora and runs that the child keeps
 
 
@@ -80,7 +79,7 @@ def runs(bench: Workbench, reports: Reports) -> None:
         running.delete(bench, name)
         reports.add("-run", name)
     data = training_data(bench)
-    run = running.create(bench, data, plan(data), name=PAIRS)
+    run = running.create(bench, data, plan(data))
     reports.add("+run", run.id)
     with checkpoints_at_once():
         bench.worker.start(run)
@@ -146,7 +145,10 @@ def check(home: Path, ledger: Ledger, finish: bool, expected: list[float]) -> tu
     for info in infos.values():
         damaged += problems(bench, info.id, expected)
     if finish:
-        damaged += resume(bench, [info.id for info in infos.values() if info.state == INTERRUPTED][:1])
+        for run_id in [info.id for info in infos.values() if info.state == INTERRUPTED][:1]:
+            info = resumed(bench, run_id).info
+            if info.state != FINISHED:
+                damaged.append(f"run {run_id} was resumed and is {info.state}: {info.message}")
     return lost, damaged
 
 
@@ -161,18 +163,6 @@ def problems(bench: Workbench, run_id: str, expected: list[float]) -> Iterator[s
             yield f"run {run_id} has another result"
     except UserError as error:
         yield f"run {run_id}: {error}"
-
-
-def resume(bench: Workbench, run_ids: list[str]) -> Iterator[str]:
-    """Train interrupted runs to their end."""
-    for run_id in run_ids:
-        running.resume(bench, run_id)
-        end = time.monotonic() + WAIT_SECONDS
-        while running.state(bench, run_id).info.live and time.monotonic() < end:
-            time.sleep(0.02)
-        info = running.state(bench, run_id).info
-        if info.state != FINISHED:
-            yield f"run {run_id} was resumed and is {info.state}: {info.message}"
 
 
 def main(folder: Path, times: int = KILLS) -> bool:

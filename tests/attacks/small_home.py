@@ -1,5 +1,6 @@
 """A small real data home for the attacks: tiny models, one saved corpus, one finished run, one interrupted."""
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,13 +19,14 @@ from sbert_app.models.files.finding import DEFAULT_ENCODER, bundled_folder
 from sbert_app.models.files.layout import Layout, write_layout
 from sbert_app.runs import execution
 from sbert_app.runs.plan import Plan
-from sbert_app.runs.records import DevScore
+from sbert_app.runs.records import DevScore, RunState
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 
 BASE, SAVED = "base", "saved"  # the model that everything uses, and one that nothing needs
 ROWS = 60
+WAIT_SECONDS = 60
 PAIRS = "requests_scored.csv"
 SENTENCES = [f"{noun} number {i} {verb}" for i, (noun, verb) in enumerate(
     (noun, verb) for noun in ("card", "parcel", "invoice", "password", "account", "bill") for verb in ("is lost", "came late") * 5
@@ -66,6 +68,15 @@ def planned(data: TrainingData, base: str = DEFAULT_ENCODER, adjust: Mapping[str
 
 def plan(data: TrainingData) -> Plan:
     return planned(data, BASE, epochs=2, learning_curve=False)
+
+
+def resumed(bench: Workbench, run_id: str) -> RunState:
+    """The state of an interrupted run that went on to its end, or for a minute."""
+    running.resume(bench, run_id)
+    end = time.monotonic() + WAIT_SECONDS
+    while (progress := running.state(bench, run_id)).info.live and time.monotonic() < end:
+        time.sleep(0.02)
+    return progress
 
 
 @contextmanager

@@ -44,7 +44,6 @@ from sbert_app.errors import UserError
 from sbert_app.vectors import unit_rows
 from tests.mixed_columns import COLUMNS as MIXED
 from tests.mixed_columns import EXPECTED
-from tests.scale.milvus_server import Server
 
 DIM, ROWS, FILES = 32, 2_000, 3
 TEAMS = (
@@ -109,13 +108,6 @@ def small(tmp_path):
     opened.finish(FACTS)
     yield opened
     opened.close()
-
-
-@pytest.fixture
-def server(tmp_path):
-    running = Server(tmp_path / "served.db")
-    yield running
-    running.kill()
 
 
 def test_an_exact_index_finds_what_brute_force_finds(collection):
@@ -207,12 +199,8 @@ def test_a_sample_is_random_and_covers_all_files(collection):
 
 def test_a_search_pads_what_it_does_not_find(small):
     cosines, rows = small.search(QUERIES[:2], 40)
-    assert (
-        cosines.shape == rows.shape == (2, 40)
-        and (rows[:, :30] >= 0).all()
-        and (rows[:, 30:] == -1).all()
-        and (cosines[:, 30:] == -1).all()
-    )
+    assert cosines.shape == rows.shape == (2, 40)
+    assert (rows[:, :30] >= 0).all() and (rows[:, 30:] == -1).all() and (cosines[:, 30:] == -1).all()
     assert small.search(QUERIES[:2], 0)[1].shape == (2, 0) and small.search(QUERIES[:0], 3)[1].shape == (0, 3)
 
 
@@ -416,12 +404,8 @@ def test_ranges_over_columns_in_several_forms_leave_the_rows_that_a_person_count
     scales = {name: scale for name, cells in MIXED.items() if (scale := scale_of(pd.Series(cells)))}
     facts = Facts("tiny", "abc", DIM, "text", tuple(MIXED), scales, ("notes.csv",))
     metadata = {METADATA + name: list(cells) for name, cells in MIXED.items()}
-    rows = {
-        ROW: list(range(12)),
-        SENTENCE: [f"Note {i}" for i in range(12)],
-        **metadata,
-        EMBEDDING: embedding_column(EMBEDDINGS[:12]),
-    }
+    sentences = [f"Note {i}" for i in range(12)]
+    rows = {ROW: list(range(12)), SENTENCE: sentences, **metadata, EMBEDDING: embedding_column(EMBEDDINGS[:12])}
     opened = create_collection(f"{tmp_path}/store.db/notes", facts)
     opened.upsert(pa.table(rows, schema=facts.schema))
     opened.finish(facts)
