@@ -32,17 +32,13 @@ def test_a_space_is_hosted_and_its_own_site_may_frame_it():
     assert [settings_from_environment(env).space for env in spaces] == [True, False, False, False]
 
 
-def test_the_log_is_text_or_json_and_figures_are_off_until_they_are_asked_for():
-    asked = settings_from_environment({"SBERT_STUDIO_LOG": "json", "SBERT_STUDIO_METRICS": "1"})
-    assert (asked.log, asked.metrics) == ("json", True)
-    assert (settings_from_environment({}).log, settings_from_environment({}).metrics) == ("text", False)
+def test_the_log_is_text_or_json_and_figures_and_mcp_are_off_until_they_are_asked_for():
+    asked = settings_from_environment({"SBERT_STUDIO_LOG": "json", "SBERT_STUDIO_METRICS": "1", "SBERT_STUDIO_MCP": "Yes"})
+    assert (asked.log, asked.metrics, asked.mcp) == ("json", True, True)
+    usual = settings_from_environment({})
+    assert (usual.log, usual.metrics, usual.mcp) == ("text", False, False)
     with pytest.raises(UserError, match="SBERT_STUDIO_LOG is 'xml'. It must be one of text, json."):
         settings_from_environment({"SBERT_STUDIO_LOG": "xml"})
-
-
-@pytest.mark.parametrize(("word", "mcp"), [("", False), ("0", False), ("1", True), ("Yes", True)])
-def test_mcp_is_off_until_it_is_asked_for(word, mcp):
-    assert settings_from_environment({"SBERT_STUDIO_MCP": word}).mcp is mcp
 
 
 def test_a_key_is_read_and_stays_out_of_logs():
