@@ -7,6 +7,7 @@ kept in .bench/arguments, so a stopped run goes on. After `sbert` or `cross-enco
 
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -70,16 +71,11 @@ TRAINED: dict[str, Callable[[Examples, Examples], Scores]] = {"sbert": sbert, "c
 def train_all(names: list[str]) -> None:
     """Train what is not yet in the folder, a fold after the other, so that a stopped run has the same folds of all."""
     examples, protocols = arguments()
-    KEPT.mkdir(parents=True, exist_ok=True)
-    for fold in range(FOLDS):
-        for protocol, folds in protocols.items():
-            for name in names:
-                file = KEPT / f"{name} {protocol} {fold}.npy"
-                if not file.exists():
-                    tested = folds == fold
-                    scores = TRAINED[name](*(examples.take(np.flatnonzero(part)) for part in (~tested, tested)))
-                    np.save(file, scores)
-                    print(file.stem, *measured(scores, examples.gold[tested]), flush=True)
+    for fold, protocol, name in product(range(FOLDS), protocols, names):
+        tested = protocols[protocol] == fold
+        parts = [examples.take(np.flatnonzero(part)) for part in (~tested, tested)]
+        scores = kept(f"{name} {protocol} {fold}", lambda name=name, parts=parts: TRAINED[name](*parts))
+        print(name, protocol, fold, *measured(scores, examples.gold[tested]), flush=True)
 
 
 def learnt(protocol: str, folds: Folds) -> dict[str, Scores]:

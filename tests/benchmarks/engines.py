@@ -5,7 +5,7 @@
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -104,7 +104,8 @@ def encoding(ours: dict[str, Encoder], sentences: dict[int, list[str]]) -> dict[
     load = partial(SentenceTransformer, str(bundled_folder()), device="cpu")
     beside, setting = theirs(load, "encode", next(iter(sentences.values()))[:SWEPT])
     sides: dict[str, Encode] = {name: encoder.encode for name, encoder in ours.items()} | beside | driven_plainly()
-    by_precision = {encoder.hardware.precision: gemm_rate(encoder) for encoder in _one_each(ours.values())}
+    one_each = {encoder.hardware.precision: encoder for encoder in ours.values()}
+    by_precision = {precision: gemm_rate(encoder) for precision, encoder in one_each.items()}
     ceilings = {name: by_precision[encoder.hardware.precision] for name, encoder in ours.items()}
     results: dict[str, Any] = {"best_setting": setting, "gemm_gflops": {name: rate / 1e9 for name, rate in by_precision.items()}}
     for tokens, rows in sentences.items():
@@ -117,11 +118,6 @@ def encoding(ours: dict[str, Encoder], sentences: dict[int, list[str]]) -> dict[
             "times": times(seconds),
         }
     return results
-
-
-def _one_each(encoders: Iterable[Encoder]) -> Iterable[Encoder]:
-    """One encoder of each precision."""
-    return {encoder.hardware.precision: encoder for encoder in encoders}.values()
 
 
 def cross_encoder() -> dict[str, Any]:
