@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.groups import Grouping, Neighbourhoods
 from sbert_app.corpus.index import VectorIndex
-from sbert_app.corpus.mining import FLOOR, MOST_PAIRS, SimilarPairs, mine
+from sbert_app.corpus.mining import SimilarPairs, mine
 from sbert_app.step import Step
 from sbert_app.vectors import Rows, Vectors
 
@@ -194,11 +194,9 @@ class Joined:
         return self.compared < self.total
 
 
-def find_duplicates(
-    sentences: Sequence[str], embeddings: Vectors, index: VectorIndex | None = None, floor: float = FLOOR, most: int = MOST_PAIRS
-) -> Iterator[Step[Duplicates]]:
+def find_duplicates(sentences: Sequence[str], embeddings: Vectors, index: VectorIndex | None = None) -> Iterator[Step[Duplicates]]:
     """Mine n sentences by unit embeddings, (n, dim) float32, or, if many, by their `index`. The last step has the result."""
     copies = Copies.of(sentences)
     has_copies = len(copies.first) < len(sentences)  # an index over all rows would return copies as each other's neighbours
-    for step in mine(embeddings[copies.first], None if has_copies else index, floor, most):
+    for step in mine(embeddings[copies.first], None if has_copies else index):
         yield Step(step.stage, step.done, step.total, result=Duplicates(copies, step.result) if step.result else None)

@@ -34,7 +34,7 @@ class SimilarPairs:
     rows2: Rows
     scores: Vectors
     floor: float
-    raised: bool = False  # the floor is above the requested one, because too many pairs are close
+    raised: bool = False  # the floor is above FLOOR, because too many pairs are close
     checked: Vectors | None = None  # if not exact: true pairs of sampled rows as (cosine, 1 if found else 0), (k, 2)
 
     @property
@@ -53,16 +53,16 @@ class SimilarPairs:
         return float(hits.mean()) if len(hits) else None
 
 
-def mine(vectors: Vectors, index: VectorIndex | None = None, floor: float = FLOOR, most: int = MOST_PAIRS) -> Steps:
-    """Mine the closest pairs of unit rows, (n, dim) float32; beyond `most` pairs the floor rises. Builds a missing `index`."""
+def mine(vectors: Vectors, index: VectorIndex | None = None) -> Steps:
+    """Mine the closest pairs of unit rows, (n, dim) float32; beyond MOST_PAIRS the floor rises. Builds a missing `index`."""
     if len(vectors) <= EXACT_ROWS:
-        return by_tiles(vectors, floor, most)
-    return by_neighbours(vectors, index or VectorIndex.build(vectors), floor, most)
+        return by_tiles(vectors)
+    return by_neighbours(vectors, index or VectorIndex.build(vectors))
 
 
-def by_tiles(vectors: Vectors, floor: float = FLOOR, most: int = MOST_PAIRS) -> Steps:
+def by_tiles(vectors: Vectors) -> Steps:
     """Compare all pairs exactly: n(n-1)/2 products, one tile in memory at a time."""
-    best = _BestPairs(floor, most)
+    best = _BestPairs()
     starts = range(0, len(vectors), TILE)
     total, done = len(starts) * (len(starts) + 1) // 2, 0
     for start1 in starts:
@@ -78,9 +78,9 @@ def by_tiles(vectors: Vectors, floor: float = FLOOR, most: int = MOST_PAIRS) -> 
     yield Step(COMPARING, total, total, result=best.pairs())
 
 
-def by_neighbours(vectors: Vectors, index: VectorIndex, floor: float = FLOOR, most: int = MOST_PAIRS) -> Steps:
+def by_neighbours(vectors: Vectors, index: VectorIndex) -> Steps:
     """Compare each row with its nearest ones. Misses pairs of which both rows have 32 closer ones, and what the index misses."""
-    best = _BestPairs(floor, most)
+    best = _BestPairs()
     for start in range(0, len(vectors), QUERIES):
         block = vectors[start : start + QUERIES]
         neighbours = index.search(block, NEIGHBOURS + 1)[1]  # one of them is the row itself
@@ -97,11 +97,10 @@ def by_neighbours(vectors: Vectors, index: VectorIndex, floor: float = FLOOR, mo
 
 
 class _BestPairs:
-    """The best pairs so far. `floor` rises when there are more than `most`."""
+    """The best pairs so far, from the floor upward, which rises when there are more than MOST_PAIRS."""
 
-    def __init__(self, floor: float, most: int) -> None:
-        self.floor = self._requested = float(np.float32(floor))
-        self._most = most
+    def __init__(self) -> None:
+        self.floor = FLOOR
         self._last_row: int | None = None  # set once all kept pairs tie at 1: the last row whose pairs fit
         self._parts: list[tuple[Rows, Rows, Vectors]] = []
         self._count = 0
@@ -113,7 +112,7 @@ class _BestPairs:
         rounded = np.where(scores >= EQUAL, np.float32(1), scores)
         self._parts.append((rows1.astype(np.int32), rows2.astype(np.int32), rounded))
         self._count += len(scores)
-        if self._count > 2 * self._most:
+        if self._count > 2 * MOST_PAIRS:
             self._shrink()
 
     def pairs(self) -> SimilarPairs:
@@ -121,25 +120,25 @@ class _BestPairs:
         self._shrink()
         ((rows1, rows2, scores),) = self._parts
         order = np.lexsort((rows2, rows1, -scores))
-        return SimilarPairs(rows1[order], rows2[order], scores[order], self.floor, self.floor > self._requested)
+        return SimilarPairs(rows1[order], rows2[order], scores[order], self.floor, self.floor > FLOOR)
 
     def _shrink(self) -> None:
-        """Remove repeated pairs and keep at most `most`. Pairs that tie with the first dropped one go too, so that the floor holds.
+        """Remove repeated pairs and keep at most MOST_PAIRS. Those that tie with the first dropped one go too: so the floor holds.
 
-        If more than `most` pairs tie at 1.0, keep the pairs of the first rows; the rest belong to the same groups anyway.
+        If more pairs tie at 1.0, keep the pairs of the first rows; the rest belong to the same groups anyway.
         """
         empty = np.empty(0, np.int32)
         columns = zip((empty, empty, np.empty(0, np.float32)), *self._parts, strict=True)
         rows1, rows2, scores = (np.concatenate(column) for column in columns)
         unique = np.unique(rows1.astype(np.int64) << 32 | rows2, return_index=True)[1]
-        if len(unique) > self._most:
-            weakest = np.partition(scores[unique], -self._most - 1)[-self._most - 1]
+        if len(unique) > MOST_PAIRS:
+            weakest = np.partition(scores[unique], -MOST_PAIRS - 1)[-MOST_PAIRS - 1]
             if weakest < 1:
                 self.floor = float(np.nextafter(weakest, np.float32(2)))
                 unique = unique[scores[unique] > weakest]
             else:
                 self.floor = float(EQUAL)
-                unique = unique[scores[unique] >= EQUAL][: self._most]
+                unique = unique[scores[unique] >= EQUAL][:MOST_PAIRS]
                 self._last_row = int(rows1[unique[-1]])
         self._parts, self._count = [(rows1[unique], rows2[unique], scores[unique])], len(unique)
 

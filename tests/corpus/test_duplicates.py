@@ -22,13 +22,13 @@ def near_rows(count, seed=0, dim=16):
     return unit_rows(centres[random.integers(len(centres), size=count)] + 0.5 * noise)
 
 
-def mined(vectors, **options):
-    *_, last = mining.by_tiles(vectors, **options)
+def mined(vectors):
+    *_, last = mining.by_tiles(vectors)
     return last.result
 
 
-def duplicates(vectors, sentences=None, **options):
-    *_, last = find_duplicates(sentences or [str(i) for i in range(len(vectors))], vectors, **options)
+def duplicates(vectors, sentences=None, index=None):
+    *_, last = find_duplicates(sentences or [str(i) for i in range(len(vectors))], vectors, index)
     return last.result
 
 
@@ -88,7 +88,9 @@ def test_tiles_find_what_brute_force_finds(count, tile, monkeypatch):
 def test_too_many_pairs_raise_the_floor_and_none_above_it_is_missing(monkeypatch):
     monkeypatch.setattr(mining, "TILE", 16)
     vectors = near_rows(200)
-    every, few = mined(vectors), mined(vectors, most=100)
+    every = mined(vectors)
+    monkeypatch.setattr(mining, "MOST_PAIRS", 100)
+    few = mined(vectors)
     assert not every.raised and few.raised and few.floor > every.floor and 90 <= len(few.scores) <= 100
     assert as_set(few) == {pair for pair, score in zip(zip(every.rows1, every.rows2, strict=True), every.scores, strict=True)
                            if score >= few.floor}  # fmt: skip
@@ -97,10 +99,11 @@ def test_too_many_pairs_raise_the_floor_and_none_above_it_is_missing(monkeypatch
 def test_memory_stays_bounded_where_every_row_is_like_every_other(monkeypatch):
     """A tile of pairs and twice the limit, never all of them."""
     monkeypatch.setattr(mining, "TILE", 32)
+    monkeypatch.setattr(mining, "MOST_PAIRS", 500)
     held = []
     add = mining._BestPairs.add
     monkeypatch.setattr(mining._BestPairs, "add", lambda kept, *pairs: (add(kept, *pairs), held.append(kept._count)))
-    found = mined(unit_rows(np.ones((600, 8), np.float32) + np.random.default_rng(0).random((600, 8), np.float32)), most=500)
+    found = mined(unit_rows(np.ones((600, 8), np.float32) + np.random.default_rng(0).random((600, 8), np.float32)))
     assert max(held) <= 2 * 500 and len(found.scores) <= 500 and found.floor > 0.9
 
 
@@ -116,7 +119,8 @@ def test_ten_thousand_copies_are_one_node():
 def test_equal_vectors_of_different_texts_beyond_the_limit_are_one_group(monkeypatch):
     """Different texts of unknown characters only, such as emoji, can all have one vector: still one group."""
     monkeypatch.setattr(mining, "TILE", 16)
-    found = duplicates(np.tile(near_rows(1), (60, 1)), most=100)
+    monkeypatch.setattr(mining, "MOST_PAIRS", 100)
+    found = duplicates(np.tile(near_rows(1), (60, 1)))
     assert len(found.pairs.scores) == 100 and found.pairs.raised and 0.9999 < found.pairs.floor < 1
     assert members(found.grouping(max(0.85, found.pairs.floor))) == [list(range(60))]
 

@@ -169,12 +169,7 @@ def test_stopping_ends_the_mining(shared_bench, session, monkeypatch):
 
 
 def test_a_floor_that_rose_is_the_lowest_threshold(shared_bench, session, monkeypatch):
-    monkeypatch.setattr(module, "find_duplicates", lambda *args: mining_with_few(*args))
-    from sbert_app.corpus.duplicates import find_duplicates
-
-    def mining_with_few(*args):
-        return find_duplicates(*args, most=10)
-
+    monkeypatch.setattr(mining, "MOST_PAIRS", 10)
     list(mine(shared_bench, session))
     findings = findings_of(session, 0.6)
     assert findings.threshold == findings.mined.duplicates.pairs.floor > 0.9 and len(findings.pairs()) == 10
