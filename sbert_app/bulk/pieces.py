@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
 
 import pandas as pd
@@ -133,12 +133,11 @@ def _cells(rows: Sequence[Chunk], column: str) -> list[str]:
 def _split(chunk: Chunk, rows: int, columns: Container[str]) -> Iterator[Chunk]:
     """Cut these columns of a chunk where a piece ends: after each row whose number is a multiple of `rows`."""
     first = 0
-    for last, number in enumerate(chunk.numbers):
-        following = chunk.numbers[last + 1] if last + 1 < len(chunk.numbers) else None
-        if following is None or (following - 1) // rows != (number - 1) // rows:
-            cells = {column: cells[first : last + 1] for column, cells in chunk.cells.items() if column in columns}
-            yield Chunk(chunk.numbers[first : last + 1], cells)
-            first = last + 1
+    for _, numbers in groupby(chunk.numbers, lambda number: (number - 1) // rows):
+        last = first + len(list(numbers))
+        cells = {column: cells[first:last] for column, cells in chunk.cells.items() if column in columns}
+        yield Chunk(chunk.numbers[first:last], cells)
+        first = last
 
 
 def digest(*texts: str) -> str:

@@ -44,7 +44,7 @@ class BulkPlan:
     """What a run works with. facts: with all files, old and new. collection, checkpoint: None for Parquet files and for a part
     of the shards.
 
-    rows: about how many; characters: of a row, on average. created: whether this run began the collection.
+    rows: about how many; characters: of a row's sentence and metadata, on average. created: whether this run began the collection.
     """
 
     request: Request
@@ -65,32 +65,13 @@ class BulkPlan:
             return f"{lines}; part {self.request.part[0]} of {self.request.part[1]}."
         usual = self.collection.kind_for(self.rows) if self.collection else EXACT
         kind = usual if self.request.index == AUTO else self.request.index
-        size = estimate(self.rows, self.facts.dim, self.characters, kind)
-        disk = f"{megabytes(size.disk)} on disk and {megabytes(size.memory)} in memory with the index '{kind}'"
-        return f"{lines}. It takes {disk}; the work folder, {megabytes(size.embeddings)} more."
+        embeddings, index = 2 * self.facts.dim, INDEX_BYTES[kind](self.facts.dim)  # bytes of a row
+        disk = embeddings + self.characters + (0 if kind == EXACT else index)
+        on_disk, memory, work = (megabytes(self.rows * size) for size in (disk, index + ID_BYTES, embeddings))
+        return f"{lines}. It takes {on_disk} on disk and {memory} in memory with the index '{kind}'; the work folder, {work} more."
 
 
-@dataclass(frozen=True)
-class SizeEstimate:
-    """Of a collection: bytes on disk of embeddings, texts and index; bytes in memory to search it."""
-
-    embeddings: int
-    texts: int
-    index: int
-    memory: int
-
-    @property
-    def disk(self) -> int:
-        return self.embeddings + self.texts + self.index
-
-
-def estimate(rows: int, dim: int, row_characters: float, kind: str) -> SizeEstimate:
-    """kind: of the index. row_characters: of a row's sentence and metadata. The work folder holds the embeddings once more."""
-    index = INDEX_BYTES[kind](dim) * rows
-    return SizeEstimate(2 * dim * rows, round(row_characters * rows), index if kind != EXACT else 0, index + ID_BYTES * rows)
-
-
-def megabytes(size: int) -> str:
+def megabytes(size: float) -> str:
     return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.1f} MB"
 
 

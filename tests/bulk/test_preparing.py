@@ -5,8 +5,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sbert_app.bulk.preparing import INDEX_BYTES, estimate, expected_rows
+from sbert_app.bulk.pieces import Columns
+from sbert_app.bulk.preparing import INDEX_BYTES, BulkPlan, expected_rows
 from sbert_app.bulk.reading import Tally, chunks
+from sbert_app.bulk.request import Request
+from sbert_app.collections.collection import Facts
 from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN, FaissIndex
 from tests.benchmarks import plan
 from tests.collections.made import DIM, clustered
@@ -28,10 +31,11 @@ def test_rows_are_expected_by_size_and_exactly_for_parquet(name, tmp_path, sente
     assert rows == len(frame) if name.endswith("parquet") else len(frame) / 3 < rows < len(frame) * 2
 
 
-def test_bytes_by_kind_of_index():
-    exact, ivf, hnsw = (estimate(1_000_000, 384, 60.0, kind) for kind in ("exact", "ivf", "hnsw"))
-    assert exact.disk == 1_000_000 * (768 + 60) and exact.memory == 1_000_000 * (768 + 16)
-    assert ivf.index == 1_000_000 * 392 and ivf.disk == exact.disk + ivf.index and hnsw.index == 1_000_000 * (392 + 128)
+@pytest.mark.parametrize(("kind", "disk", "memory"), [(EXACT, "828.0 MB", "784.0 MB"), (IVF, "1.2 GB", "408.0 MB")])
+def test_a_million_rows_take_the_bytes_of_texts_embeddings_and_index(kind, disk, memory):
+    facts = Facts("model", "fingerprint", 384, "text", (), {}, ())
+    planned = BulkPlan(Request(("a.csv",), "store", index=kind), (), Columns(("text",), ()), None, facts, 1_000_000, 60.0)
+    assert f"It takes {disk} on disk and {memory} in memory with the index '{kind}'; the work folder, 768.0 MB" in planned.outlook()
 
 
 def test_the_document_holds_the_tables_that_the_script_prints():
