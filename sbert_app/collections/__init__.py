@@ -87,9 +87,9 @@ def _checked(name: str) -> str:
     return name
 
 
-def open_collection(address: str | Address, token: str = "") -> Collection:
+def open_collection(address: str, token: str = "") -> Collection:
     """An existing collection, whatever store that is. token: for a Milvus server with authentication. Raises UserError."""
-    place = parse(address) if isinstance(address, str) else address
+    place = parse(address)
     if place.kind == "milvus":
         from sbert_app.collections.milvus.store import MilvusCollection
 
@@ -99,9 +99,9 @@ def open_collection(address: str | Address, token: str = "") -> Collection:
     return FolderCollection.open(Path(place.uri))
 
 
-def create_collection(address: str | Address, facts: Facts, token: str = "") -> Collection:
+def create_collection(address: str, facts: Facts, token: str = "") -> Collection:
     """A new, empty collection. Raises UserError, also where one exists."""
-    place = parse(address) if isinstance(address, str) else address
+    place = parse(address)
     if place.kind == "milvus":
         from sbert_app.collections.milvus.store import MilvusCollection
 

@@ -43,7 +43,7 @@ class VectorIndex:
 
     @classmethod
     def build(cls, vectors: Vectors, exact: bool | None = None) -> "VectorIndex":
-        """Index unit rows, (n, dim) float32, n >= 1. exact: None decides by the number of rows."""
+        """Index unit rows, (n, dim) float32. exact: None decides by the number of rows."""
         start, (rows, dim) = time.perf_counter(), vectors.shape
         exact = rows <= EXACT_ROWS if exact is None else exact
         training = vectors[:0] if exact else vectors[_sample(rows, training_rows(SCANN, rows, least=0))]
@@ -58,12 +58,6 @@ class VectorIndex:
             kind, queries, candidates = "approximate", len(sample), index.depth
         seconds = time.perf_counter() - start
         return cls(index, IndexReport(kind, rows, index.nbytes / 1e6, seconds, recall, queries, candidates), vectors)
-
-    @classmethod
-    def empty(cls, vectors: Vectors) -> "VectorIndex":
-        """An index of none of these vectors, (n, dim)."""
-        index = FaissIndex.build(FLAT, vectors.shape[1], 0, vectors[:0], [])
-        return cls(index, IndexReport("exact", 0, 0.0, 0.0, 1.0, 0, 0), vectors)
 
     def search(self, queries: Vectors, top: int) -> tuple[Vectors, Rows]:
         """Find the closest rows of unit queries, best first: scores and rows, (q, min(top, n)); row -1 where none was found."""

@@ -99,12 +99,8 @@ class Corpus:
             places = [place for place, other in enumerate(texts) if wanted in other]
         return next((place for place in places if mask is None or mask[place]), places[0] if places else None)
 
-    def row_name(self, row: int) -> str:
-        """How one of `rows` is written on screen and in files, after the word "row"."""
-        return self.row_names.get(row) or f"{row:,}"
-
     def row_label(self, row: int) -> int | str:
-        """One of `rows` in a table: its number, or its name where it has one."""
+        """One of `rows` in a table: its number, or its name where it has one; in a sentence see `row_text`."""
         return self.row_names.get(row, row)
 
     def with_metadata(

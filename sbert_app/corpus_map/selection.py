@@ -14,7 +14,7 @@ from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.errors import UserError
 from sbert_app.mapping.clusters import OUTLIER, Clustering
 from sbert_app.vectors import Vectors
-from sbert_app.wording import plural
+from sbert_app.wording import plural, row_text
 
 QUERY_LENGTH, FILTERS_LENGTH = 60, 200  # characters in a title
 
@@ -88,7 +88,9 @@ def near_row(corpus_map: CorpusMap, row: int) -> Selection:
     others = ranking.rows != row
     rows = np.concatenate([[row], ranking.rows[others][:NEAREST]])
     scores = np.concatenate([[1.0], ranking.scores[others][:NEAREST]]).astype(np.float32)
-    title = f"Row {indexed.corpus.row_name(int(indexed.corpus.rows[row]))} and its nearest rows, by cosine of the embeddings"
+    title = (
+        f"Row {row_text(indexed.corpus.row_label(int(indexed.corpus.rows[row])))} and its nearest rows, by cosine of the embeddings"
+    )
     return Selection(corpus_map.clustering, rows, title, scores=scores)
 
 

@@ -67,7 +67,7 @@ def open_unread(
     rows, has = encoding.embeddings[: len(corpus)], encoding.done[: len(corpus)]
     encode = partial(bench.device.encode, encoder, prompt=encoder.document_prompt)
     growing = Growing(corpus.sentences, lexical, static, encode, rows, has)
-    index = VectorIndex.empty(growing.embeddings)
+    index = VectorIndex.build(growing.embeddings[:0])
     session.open(
         IndexedCorpus(corpus, encoder.name, encoder.fingerprint, growing.embeddings, index, lexical, growing=growing), stop
     )

@@ -134,7 +134,7 @@ def test_rows_of_several_files_are_called_by_their_file(shared_bench, session, t
     assert corpus.metadata["file"].value_counts().to_dict() == {"a.csv": 30, "b.csv": 30}
     text = tickets(60)[33]["text"]
     hit = search(shared_bench, session, text, 1, ranking=DENSE).hits[0]
-    assert (hit.place, corpus.row_name(hit.row)) == ("17 of b.csv", "17 of b.csv")
+    assert (hit.place, corpus.row_label(hit.row)) == ("17 of b.csv", "17 of b.csv")
     assert more_like(shared_bench, session, hit.row, 1).query == text
     assert "file" not in offered(shared_bench, session).columns
 
