@@ -124,7 +124,8 @@ class Collection(Protocol):
     def search(self, queries: Vectors, top: int, filters: Mapping[str, Any] | None = None) -> tuple[Vectors, Rows]:
         """The closest rows of unit queries, (q, dim), best first: cosines and ids, (q, at most top); id -1 where none was found.
 
-        filters: as in corpus.filters.matching_rows. Raises UserError if they do not fit the columns.
+        The cosines are by the stored embeddings, also where an index compares shorter codes. filters: as in
+        corpus.filters.matching_rows. Raises UserError if they do not fit the columns.
         """
 
     def unread(self, filters: Mapping[str, Any]) -> Sequence[str]:
@@ -177,12 +178,5 @@ def measured_recall(collection: Collection, tables: Iterable[pa.Table]) -> tuple
     """The share of the ten closest rows that the index finds, and the rows it was measured on. tables: all rows, embedded."""
     rows = collection.fetch(collection.sample(QUERIES).tolist())
     queries, own = unit_rows(embeddings_of(rows)), rows.column(ROW).to_numpy()
-    _, returned = collection.search(queries, TOP + 1)
-    # The cosines of the returned rows by their embeddings, (q, TOP + 1): an index may give rounded ones.
-    rows = collection.fetch(np.unique(returned[returned >= 0]).tolist())
-    known, vectors = rows.column(ROW).to_numpy(), embeddings_of(rows)
-    order = np.argsort(known)
-    places = order[np.minimum(np.searchsorted(known[order], returned), len(known) - 1)]
-    cosines = np.einsum("qd,qtd->qt", queries, vectors[places])
-    cosines = np.where((returned >= 0) & (known[places] == returned), cosines, -np.inf).astype(np.float32)
-    return recall(*exact_search(tables, queries, TOP + 1), cosines, returned, own), len(own)
+    returned = collection.search(queries, TOP + 1)
+    return recall(*exact_search(tables, queries, TOP + 1), *returned, own), len(own)

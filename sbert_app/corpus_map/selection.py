@@ -88,9 +88,8 @@ def near_row(corpus_map: CorpusMap, row: int) -> Selection:
     others = ranking.rows != row
     rows = np.concatenate([[row], ranking.rows[others][:NEAREST]])
     scores = np.concatenate([[1.0], ranking.scores[others][:NEAREST]]).astype(np.float32)
-    title = (
-        f"Row {row_text(indexed.corpus.row_label(int(indexed.corpus.rows[row])))} and its nearest rows, by cosine of the embeddings"
-    )
+    name = row_text(indexed.corpus.row_label(int(indexed.corpus.rows[row])))
+    title = f"Row {name} and its nearest rows, by cosine of the embeddings"
     return Selection(corpus_map.clustering, rows, title, scores=scores)
 
 

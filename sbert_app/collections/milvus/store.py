@@ -106,7 +106,7 @@ class MilvusCollection:
         if not top:
             return cosines, rows
         share = self._count(text) / max(self.count(), 1) if text and index.kind != EXACT else 1.0
-        settings = index.search_settings(top, share) | {"filter": text, "timeout": READ_SECONDS}
+        settings = index.search_settings(top, share) | {"filter": text}
         size = max(1, min(MOST_QUERIES, READ_BYTES // (4 * facts.dim * settings["limit"])))
         for start in range(0, len(queries), size):
             data = list(np.asarray(queries[start : start + size], dtype=np.float32))
@@ -129,7 +129,7 @@ class MilvusCollection:
         for state in (UNREADABLE, UNCLEAR, CONTRARY) if self._count(f"{fields.state} >= {UNREADABLE}") else ():
             text = f"{fields.state} == {state}"
             if count := self._count(text):
-                records = self._call("reading", "query", filter=text, output_fields=[fields.text], limit=1, timeout=READ_SECONDS)
+                records = self._call("reading", "query", filter=text, output_fields=[fields.text], limit=1)
                 counts[state], examples[state] = count, str(records[0][fields.text]) if records else ""
         former = [FORMERLY.format(column, scale)] if scale in FORMER else []
         return Unread(column, scale, counts, examples).in_words() + former
@@ -138,8 +138,7 @@ class MilvusCollection:
         ids, size = [int(row) for row in rows], self._page(MOST_READ)
         records: dict[int, Mapping[str, Any]] = {}
         for start in range(0, len(ids), size):
-            text = f"{ROW} in {ids[start : start + size]}"
-            settings: dict[str, Any] = {"filter": text, "output_fields": output_fields(self.facts), "timeout": READ_SECONDS}
+            settings = {"filter": f"{ROW} in {ids[start : start + size]}", "output_fields": output_fields(self.facts)}
             records |= self._call("reading", "query", lambda page: {record[ROW]: record for record in page}, **settings)
         return self._table([records[row] for row in ids if row in records])
 
@@ -149,8 +148,8 @@ class MilvusCollection:
 
     def scan(self, batch: int = 10_000) -> Iterator[pa.Table]:
         """All rows, in ascending order of ids, at most `batch` at a time, as they are when it begins."""
-        settings: dict[str, Any] = {"output_fields": output_fields(self.facts), "timeout": READ_SECONDS}
-        iterator = self._call("reading", "query_iterator", batch_size=self._page(batch), **settings)
+        fields = output_fields(self.facts)
+        iterator = self._call("reading", "query_iterator", batch_size=self._page(batch), output_fields=fields)
         try:
             while page := self._connection.call("reading", lambda _: iterator.next()):
                 yield self._table(page)
@@ -165,16 +164,17 @@ class MilvusCollection:
 
     def _call(self, action: str, method: str, read: Callable[[Any], Any] = lambda answer: answer, **settings: Any) -> Any:
         """What `read` makes of the answer to a method of the client. Raises CollectionError, also for an answer it cannot read."""
+        settings = {"timeout": READ_SECONDS} | settings
         return self._connection.call(action, lambda client: read(getattr(client, method)(self._name, **settings)))
 
     def _count(self, text: str) -> int:
         """The number of rows for which an expression holds, counted again."""
-        settings = {"output_fields": ["count(*)"], "consistency_level": "Strong", "timeout": READ_SECONDS}
-        return int(self._call("counting", "query", lambda answer: int(answer[0]["count(*)"]), filter=text, **settings))
+        settings = {"filter": text, "output_fields": ["count(*)"], "consistency_level": "Strong"}
+        return int(self._call("counting", "query", lambda answer: int(answer[0]["count(*)"]), **settings))
 
     def _known(self, ids: Sequence[int]) -> list[int]:
         """Which of these ids are in the collection."""
-        settings: dict[str, Any] = {"filter": f"{ROW} in {list(ids)}", "output_fields": [ROW], "timeout": READ_SECONDS}
+        settings = {"filter": f"{ROW} in {list(ids)}", "output_fields": [ROW]}
         return list(self._call("reading ids", "query", lambda records: [record[ROW] for record in records], **settings))
 
     def _table(self, records: Sequence[Mapping[str, Any]]) -> pa.Table:
@@ -194,7 +194,7 @@ class MilvusCollection:
     def _build(self, index: Index) -> None:
         """Replace the index. The collection cannot be searched meanwhile."""
         self._call("unloading", "release_collection", timeout=WRITE_SECONDS)
-        if self._call("reading the index", "describe_index", index_name=EMBEDDING, timeout=READ_SECONDS):
+        if self._call("reading the index", "describe_index", index_name=EMBEDDING):
             self._call("deleting the index", "drop_index", index_name=EMBEDDING, timeout=WRITE_SECONDS)
         self._call("building the index", "create_index", index_params=index.parameters(), timeout=BUILD_SECONDS)
 
