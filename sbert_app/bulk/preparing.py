@@ -11,7 +11,7 @@ import pyarrow.parquet
 from sbert_app.bulk.checkpoint import Checkpoint
 from sbert_app.bulk.encoding import load_encoder
 from sbert_app.bulk.pieces import Columns, digest
-from sbert_app.bulk.reading import Chunk, Tally, chunks, kind_of
+from sbert_app.bulk.reading import Chunk, Tally, chunks
 from sbert_app.bulk.request import AUTO, Request
 from sbert_app.collections import create_collection, open_collection
 from sbert_app.collections.collection import Collection, CollectionError, Facts
@@ -86,7 +86,7 @@ def expected_rows(paths: Sequence[Path], chunk: Chunk) -> int:
     rows, width = 0, max(1.0, row_characters(chunk) + len(chunk.cells))  # a separator or line end for each cell
     for path in paths:
         with suppress(pyarrow.ArrowException, OSError):
-            if kind_of(path) == "parquet":
+            if path.suffix.lower() == ".parquet":
                 rows += pyarrow.parquet.read_metadata(path).num_rows
             else:
                 rows += round(path.stat().st_size * (PACKED if path.suffix == ".gz" else 1) / width)

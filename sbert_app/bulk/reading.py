@@ -17,7 +17,7 @@ from sbert_app.errors import UserError
 from sbert_app.settings import Limits
 from sbert_app.tables.binary import INDEX, text_cells
 from sbert_app.tables.collecting import distinct_names
-from sbert_app.tables.decoding import TextFile, open_text
+from sbert_app.tables.decoding import TextFile, kind_of, open_text
 from sbert_app.tables.table import LINE_COLUMN
 from sbert_app.tables.text import cell, csv_rows, tsv_rows, with_header
 
@@ -55,17 +55,11 @@ def list_files(names: Sequence[str]) -> list[Path]:
     return sorted({path for name in names for path in _files(name)})
 
 
-def kind_of(path: Path) -> str:
-    """The format of a file by its ending, such as "csv.gz"; "" if it is none of KINDS."""
-    name = path.name.lower()
-    return next((kind for kind in KINDS if name.endswith(f".{kind}")), "")
-
-
 def _files(name: str) -> list[Path]:
     path = Path(name).expanduser()
     if path.is_dir():
         visible = (file for file in path.rglob("*") if not any(name.startswith(HIDDEN) for name in file.relative_to(path).parts))
-        files = [file.resolve() for file in visible if kind_of(file) and file.is_file()]
+        files = [file.resolve() for file in visible if kind_of(file.name, KINDS) and file.is_file()]
         if not files:
             raise UserError(f"The folder '{name}' holds no file that can be indexed. Formats: {', '.join(KINDS)}.")
         return files
@@ -75,7 +69,7 @@ def _files(name: str) -> list[Path]:
     if not matches:
         raise UserError(f"There is no file '{name}'. Check the path.")
     for match in matches:
-        if not kind_of(match):
+        if not kind_of(match.name, KINDS):
             raise UserError(f"'{match.name}' is not a format that can be indexed as a stream. Use one of {', '.join(KINDS)}.")
     return [match.resolve() for match in matches]
 
@@ -83,7 +77,7 @@ def _files(name: str) -> list[Path]:
 def chunks(path: Path, tally: Tally) -> Iterator[Chunk]:
     """The rows of a file; rows that fit no column are counted in `tally`. Raises UserError where it cannot be read further."""
     try:
-        if (kind := kind_of(path)) == "parquet":
+        if (kind := kind_of(path.name, KINDS)) == "parquet":
             yield from _parquet(path)
         else:
             file = open_text(path, path.name, kind.endswith(".gz"), UNBOUNDED)

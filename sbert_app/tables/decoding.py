@@ -5,7 +5,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -69,6 +69,11 @@ class TextFile:
 
     def _unpacked(self) -> gzip.GzipFile | io.BufferedReader:
         return gzip.open(self.path) if self.packed else self.path.open("rb")
+
+
+def kind_of(name: str, formats: Sequence[str]) -> str:
+    """The format of a file by the ending of its name, such as "csv" or "csv.gz"; "" if it is none of these."""
+    return next((kind for kind in formats if name.lower().endswith(f".{kind}")), "")
 
 
 def open_text(path: Path, name: str, packed: bool, limits: Limits) -> TextFile:

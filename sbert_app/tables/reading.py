@@ -17,7 +17,7 @@ from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE, Limits
 from sbert_app.tables.binary import read_parquet, read_xlsx
 from sbert_app.tables.collecting import Collector
-from sbert_app.tables.decoding import TextFile, open_text
+from sbert_app.tables.decoding import TextFile, kind_of, open_text
 from sbert_app.tables.table import LINE_COLUMN, Content, Table
 from sbert_app.tables.text import read_csv, read_json, read_jsonl, read_tsv, read_txt
 from sbert_app.wording import storable
@@ -82,10 +82,8 @@ def short_name(name: str) -> str:
 
 
 def _kind(name: str) -> str:
-    """The format of a file by its ending, such as "csv" or "csv.gz". Raises UserError."""
-    suffixes = [suffix.lower().lstrip(".") for suffix in Path(name).suffixes[-2:]]
-    kind = ".".join(suffixes) if suffixes[-1:] == ["gz"] else (suffixes or [""])[-1]
-    if kind not in FORMATS:
+    """The format of a file. Raises UserError."""
+    if not (kind := kind_of(name, FORMATS)):
         raise UserError(f"'{name}' is not a format this app reads. Use one of {', '.join(FORMATS)}.")
     return kind
 
