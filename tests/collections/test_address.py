@@ -23,20 +23,16 @@ from sbert_app.errors import UserError
         "/data/tickets": Address("folder", "/data/tickets", "tickets"),
         "store.db/old/tickets": Address("folder", "store.db/old/tickets", "tickets"),
         "1st & 2nd": Address("folder", "1st & 2nd", "1st & 2nd"),
+        f"http://host:1/{'x' * 255}": Address("milvus", "http://host:1", "x" * 255),
     }.items(),
 )
-def test_an_address_names_its_store(text, address):
-    assert parse(text) == address
+def test_an_address_names_its_store_and_is_shown_as_what_names_it_too(text, address):
+    assert parse(text) == parse(str(address)) == address
 
 
 def test_only_a_file_of_milvus_lite_is_local():
     texts = ("store.db/t", "http://127.0.0.1:19530/t", "folder", "http://milvus.db/t")
     assert [parse(text).is_local_milvus for text in texts] == [True, False, False, False]
-
-
-@pytest.mark.parametrize("text", ["/data/store.db/tickets", "http://10.0.0.7:19530/tickets", "/data/tickets"])
-def test_an_address_is_shown_as_it_was_given(text):
-    assert str(parse(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -76,10 +72,6 @@ def test_credentials_in_an_address_are_refused_and_not_repeated(text):
     with pytest.raises(UserError) as error:
         parse(text)
     assert "hunter2" not in str(error.value)
-
-
-def test_the_longest_name_is_allowed():
-    assert parse(f"http://host/{'x' * 255}").name == "x" * 255
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pymilvus") is not None, reason="pymilvus is installed")

@@ -7,7 +7,6 @@ import pytest
 from sbert_app.corpus.duplicates import COPIES, find_duplicates
 from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.library import Library
 from sbert_app.corpus.reader import read_corpus
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
@@ -51,11 +50,3 @@ def test_copies_are_safe_to_remove_only_if_every_column_is_the_same(write):
     shown = view.headline(findings).replace("&#39;", "'")
     assert "3 exact copies</b> of earlier rows' text: 1 is the same in every column, safe to remove; 2 differ in channel" in shown
     assert (findings.summary(0)["differing_copies"], findings.summary(0)["differing_columns"]) == (2, ["channel", "amount"])
-
-
-def test_the_form_of_the_file_is_saved_with_the_corpus(write, tmp_path):
-    findings = findings_of(write("a.csv", ROWS))
-    library = Library(tmp_path / "corpora")
-    saved = library.save(findings.mined.indexed)
-    again = library.load(saved if isinstance(saved, str) else saved.saved_id)
-    assert again.corpus.form == findings.corpus.form and again.corpus.form.delimiter == ";"

@@ -1,4 +1,4 @@
-"""Passages of long texts: ranking against brute force, each row once; saved, reopened, damaged, and folders without them."""
+"""Passages of long texts: ranking against brute force, each row once; saved, reopened, and folders without them."""
 
 import json
 from dataclasses import replace
@@ -13,9 +13,7 @@ from sbert_app.corpus.library import Library
 from sbert_app.corpus.passages import COST, Passages
 from sbert_app.corpus.ranking.lexical import sentence_spans
 from sbert_app.corpus.reader import Corpus
-from sbert_app.errors import UserError
 from sbert_app.vectors import unit_rows
-from tests.corpus.test_storage import flip
 
 ROWS, CROWDED, DIM = 80, 7, 16
 RANDOM = np.random.default_rng(11)
@@ -112,21 +110,6 @@ def test_passages_are_saved_and_reopened(indexed, tmp_path):
     assert first.rows.tolist() == second.rows.tolist() and first.passages.tolist() == second.passages.tolist()
     number = int(first.passages.max())
     assert again.passages.span(number) == indexed.passages.span(number) == (2 * number, 2 * number + 9)
-
-
-@pytest.mark.parametrize("file", ["rows.npy", "spans.npy", "embeddings.npy", "index.faiss", "index.json"])
-def test_damaged_passages_are_noticed(indexed, tmp_path, file):
-    library = Library(tmp_path)
-    saved = library.save(indexed)
-    path = tmp_path / saved / "passages" / file
-    content = path.read_bytes()
-    flip(path, len(content) - 3, content)
-    with pytest.raises(UserError, match="is damaged"):
-        library.load(saved)
-    path.unlink()
-    with pytest.raises(UserError, match="is damaged"):
-        library.load(saved)
-    assert library.find(indexed.corpus, "print") is None
 
 
 def test_a_corpus_of_an_earlier_version_opens_and_is_replaced_once_indexed_again(plain, indexed, tmp_path):

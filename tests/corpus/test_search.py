@@ -83,10 +83,7 @@ def test_bm25_ranks_rare_words_first_and_scores_zero_without_overlap():
     scores = lexical.scores("where is the red bicycle")
     assert best_rows(scores, 2)[0] == 0 and scores[3] == 0
     assert lexical.scores("zebra").tolist() == [0, 0, 0, 0]
-    assert len(best_rows(lexical.scores("zebra"), 5)) == 0
-
-
-def test_bm25_of_sentences_without_any_word():
+    assert len(best_rows(lexical.scores("zebra"), 5)) == len(best_rows(scores, 0)) == 0
     assert LexicalIndex.build(["!!!", "???"]).scores("hello").tolist() == [0, 0]
 
 
@@ -135,9 +132,7 @@ def test_unknown_filters_are_named():
 def test_facets_are_columns_with_few_repeated_values():
     assert next(iter(facets(METADATA)["team"].items())) == ("A", int((METADATA["team"] == "A").sum()))
     assert "cost" not in facets(METADATA)
-
-
-def test_a_text_is_no_label_though_it_is_repeated():
+    # A text is no label, though it is repeated.
     metadata = pd.DataFrame({"topic": ["a", "b"] * 3, "abstract": ["one long text " * 9, "another long text " * 9] * 3})
     assert list(facets(metadata)) == ["topic", "abstract"] and list(label_columns(metadata)) == ["topic"]
 
@@ -164,10 +159,6 @@ def test_hybrid_lifts_the_row_whose_words_match(indexed):
     assert np.allclose(ranking.scores, indexed.embeddings[ranking.rows] @ query)
     filtered = indexed.rank(query, "137", 10, {"even": "True"}, HYBRID)
     assert 137 not in filtered.rows and (filtered.rows % 2 == 0).all()
-
-
-def test_no_row_is_asked_for_and_none_comes():
-    assert len(best_rows(np.array([1.0, 2.0], dtype=np.float32), 0)) == 0
 
 
 def test_a_column_is_filtered_by_its_values_by_a_range_or_by_a_text():

@@ -27,12 +27,7 @@ def test_a_formula_gets_an_apostrophe_as_a_cell_and_as_a_header(text):
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_other_text_and_plain_numbers_stay_as_they_are(text):
-    assert list(csv.reader(io.StringIO(to_csv([{"a": text, "b": 1}]), newline=""))) == [["a", "b"], [text, "1"]]
-
-
-def test_formulas_are_defused_in_csv():
-    text = to_csv([{"a": "=1+1", "b": "@x", "c": -0.5, "d": "fine, really"}])
-    assert text == "a,b,c,d\r\n'=1+1,'@x,-0.5,\"fine, really\"\r\n"
+    assert list(csv.reader(io.StringIO(to_csv([{"a": text, "b": -1}]), newline=""))) == [["a", "b"], [text, "-1"]]
 
 
 def test_a_cell_is_whole_where_semicolons_or_tabs_part_the_columns():
