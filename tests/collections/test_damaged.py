@@ -55,6 +55,12 @@ def test_a_flipped_bit_of_a_part_is_noticed_before_a_row_of_it_is_given(collecti
         uses[use]()
 
 
+def test_a_flipped_bit_of_the_index_is_noticed_before_it_is_searched(collection, tmp_path):
+    flipped(next((tmp_path / "made").glob("index-*")))
+    with pytest.raises(DamagedError, match="Index the files again, into a new folder"):
+        FolderCollection.open(tmp_path / "made")
+
+
 def test_a_part_of_a_former_version_is_read_without_a_checksum(collection, tmp_path):
     folder = tmp_path / "made"
     content = json.loads((folder / "collection.json").read_text())

@@ -6,13 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sbert_app.collections.collection import FILE_BITS, CollectionError, embedding_column, embeddings_of, exact_search
+from sbert_app.collections.collection import FILE_BITS, CollectionError, embeddings_of, exact_search
 from sbert_app.collections.folder import FolderCollection
 from sbert_app.corpus.faiss_index import HNSW, IVF, SCANN, recall
 from sbert_app.corpus.filters import matching_rows
 from sbert_app.errors import UserError
-from sbert_app.storage import DamagedError
-from tests.collections.made import DIM, FACTS, clustered, rows
+from tests.collections.made import FACTS, clustered, rows
 
 QUERIES = clustered(100, seed=99)
 
@@ -143,15 +142,6 @@ def test_what_nobody_needs_is_deleted(collection, tmp_path):
     assert not folder.exists()
 
 
-def test_damage_is_noticed_and_said(collection, tmp_path):
-    index = next((tmp_path / "made").glob("index-*"))
-    content = bytearray(index.read_bytes())
-    content[len(content) // 2] ^= 1
-    index.write_bytes(content)
-    with pytest.raises(DamagedError, match="Index the files again"):
-        FolderCollection.open(tmp_path / "made")
-
-
 def test_what_is_no_collection_gets_a_sentence(tmp_path):
     with pytest.raises(CollectionError, match="no collection in"):
         FolderCollection.open(tmp_path / "nowhere")
@@ -170,11 +160,3 @@ def test_a_sample_is_of_different_rows_in_order_and_the_same_each_time(collectio
     sample = collection.sample(500)
     assert len(np.unique(sample)) == 500 and (np.diff(sample) > 0).all() and (collection.sample(500) == sample).all()
     assert len(collection.sample(10_000)) == 3000
-
-
-def test_an_embedding_column_is_half_precision_and_comes_back(tmp_path):
-    vectors = clustered(5)
-    table = pa.table({"embedding": embedding_column(vectors)})
-    assert table.schema.field("embedding").type == pa.list_(pa.float16(), DIM)
-    assert np.abs(embeddings_of(table) - vectors).max() < 1e-3
-    assert np.abs(embeddings_of(table.slice(2, 2)) - vectors[2:4]).max() < 1e-3
