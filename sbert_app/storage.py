@@ -15,6 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from sbert_app.errors import UserError
 from sbert_app.watching import Private
 
@@ -126,6 +128,17 @@ def writing(thing: str) -> Iterator[None]:
             raise
         way_out = "Free some space, then try again." if failure.errno in FULL else "Check who may write to the data home."
         raise UserError(f"{thing} cannot be written: {failure.strerror}. {way_out}") from error
+
+
+def hold(path: Path, thing: str, refusal: UserError) -> FileLock:
+    """Lock a file of `thing` until the lock is released, by any thread. Raises `refusal` if another process has it."""
+    lock = FileLock(path, thread_local=False)
+    try:
+        with writing(thing):
+            lock.acquire(timeout=1)  # a look whether it is held takes a moment
+    except Timeout as error:
+        raise refusal from error
+    return lock
 
 
 @contextmanager

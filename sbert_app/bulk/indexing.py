@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from sbert_app.bulk.checkpoint import Shards
 from sbert_app.bulk.encoding import TICK_SECONDS, RayEngine, ThisProcess
@@ -18,7 +18,7 @@ from sbert_app.bulk.storing import CollectionWriter, ParquetWriter, finish, read
 from sbert_app.errors import UserError
 from sbert_app.settings import Settings
 from sbert_app.step import Step
-from sbert_app.storage import writing
+from sbert_app.storage import hold, writing
 
 
 def run(request: Request, settings: Settings) -> Iterator[Step[Summary]]:
@@ -27,7 +27,7 @@ def run(request: Request, settings: Settings) -> Iterator[Step[Summary]]:
     if request.engine:
         RayEngine.check()
     with ExitStack() as stack:
-        stack.enter_context(_alone(work, request))
+        stack.callback(_alone(work, request).release)
         plan = prepare(request, list_files(request.files), settings, work)
         if plan.collection:
             stack.callback(plan.collection.close)
@@ -124,20 +124,10 @@ def _writer(plan: BulkPlan) -> CollectionWriter | ParquetWriter | None:
     return ParquetWriter(plan.request.out, plan.facts) if plan.request.out and not plan.request.partial else None
 
 
-@contextmanager
-def _alone(work: Path, request: Request) -> Iterator[None]:
-    """Be the only process that does this part of the work. Raises UserError if another one does."""
+def _alone(work: Path, request: Request) -> FileLock:
+    """Be the only process that does this part of the work, until the lock is released. Raises UserError if another one does."""
     name = f"part-{request.part[0]}-of-{request.part[1]}.lock" if request.partial else "run.lock"
-    lock = FileLock(work / name)
-    try:
-        with writing("The work folder"):
-            work.mkdir(parents=True, exist_ok=True)
-            lock.acquire(timeout=1)
-    except Timeout as error:
-        raise UserError(
-            f"Another process is indexing with the work folder '{work}'. Wait for it, or choose another --work."
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()
+    refusal = UserError(f"Another process is indexing with the work folder '{work}'. Wait for it, or choose another --work.")
+    with writing("The work folder"):
+        work.mkdir(parents=True, exist_ok=True)
+    return hold(work / name, "The work folder", refusal)

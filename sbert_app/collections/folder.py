@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from sbert_app.collections.collection import EMBEDDING, QUERIES, ROW, CollectionError, Facts, exact_search
 from sbert_app.collections.segments import PARTS, Segments, damaged, write_segment
@@ -21,7 +21,7 @@ from sbert_app.collections.snapshot import FILE, LOG, Snapshot, compact, live, l
 from sbert_app.corpus.faiss_index import EXACT, SCANN, TOP, FaissIndex, closest, training_rows
 from sbert_app.corpus.filters import conditions
 from sbert_app.corpus.index import EXACT_ROWS
-from sbert_app.storage import writing
+from sbert_app.storage import hold, writing
 from sbert_app.vectors import Rows, Vectors
 
 NARROW = 20_000  # rows that a filter leaves and that are compared one by one; more are left to the index
@@ -173,12 +173,8 @@ class FolderCollection:
     def _hold(self) -> None:
         """Be the one that writes, until `close`."""
         if self._lock is None:
-            lock = FileLock(self._folder / LOCK, thread_local=False)
-            try:
-                lock.acquire(timeout=1)
-            except Timeout as error:
-                raise CollectionError(f"Another process is writing the collection '{self._folder}'.") from error
-            self._lock = lock
+            refusal = CollectionError(f"Another process is writing the collection '{self._folder}'.")
+            self._lock = hold(self._folder / LOCK, f"The collection '{self._folder}'", refusal)
 
 
 def _build(rows: Segments, facts: Facts) -> FaissIndex:

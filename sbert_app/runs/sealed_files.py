@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 
 from sbert_app.errors import UserError
 from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Event, Kept, Lent, Loss, Tried, from_json
-from sbert_app.storage import SEAL, discard, reading, seal, unseal, write_whole, writing
+from sbert_app.storage import SEAL, discard, hold, reading, seal, unseal, write_whole
 
 if TYPE_CHECKING:
     from sbert_app.training.trainer import State
@@ -37,13 +37,7 @@ class RunFiles:
 
     def hold(self) -> FileLock:
         """Lock the run, until the lock is released. Raises UserError if somebody else works on it."""
-        lock = FileLock(self._lock, thread_local=False)  # one thread takes it, the training thread releases it
-        try:
-            with writing("The run"):
-                lock.acquire(timeout=1)  # `locked` takes it for a moment only
-        except Timeout as error:
-            raise UserError("This run is already being worked on, here or in another window.") from error
-        return lock
+        return hold(self._lock, "The run", UserError("This run is already being worked on, here or in another window."))
 
     @contextmanager
     def lock(self) -> Iterator[None]:
