@@ -45,11 +45,6 @@ def test_bad_rows_of_a_csv_are_counted_and_keep_their_numbers(write):
     assert tally.examples[0] == "a.csv, row 2: 1 cells where the header has 2"
 
 
-def test_quotes_with_newlines_semicolons_and_a_byte_order_mark(write):
-    rows, _ = rows_of(write("a.csv", '\ufeffid;text\n1;"two\nlines; one cell"\n2;next\n'))
-    assert rows == [(1, {"id": "1", "text": "two\nlines; one cell"}), (2, {"id": "2", "text": "next"})]
-
-
 def test_a_json_line_that_is_no_object_is_a_bad_row(write):
     rows, tally = rows_of(write("a.jsonl", '{"text": "a", "n": 1.0}\n[1]\n"b"\n\n{"text": null}\n{"text": "\\ud800"}\n{bad\n'))
     assert [(number, row["text"]) for number, row in rows] == [(1, "a"), (5, ""), (6, "?")]

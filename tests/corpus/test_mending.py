@@ -16,16 +16,13 @@ FILES = {
     "empty": ('n,text\n1,a cat\n2,""\n3,  \n', [("2 rows have no text", [2, 3])], REPEATS, ("n", ["1", "2", "3"])),
     "one empty": ('n,text\n1,a cat\n2,""\n', [("1 row has no text", [2])], SPACES, ("text", ["a cat", ""])),
     "repeats": (
-        "text\na cat\na dog\na cat\na cat \n",
-        [("2 rows repeat an earlier text", [3, 4])],
-        REPEATS,
-        ("text", ["a cat", "a dog"]),
+        "text\na cat\na dog\na cat\na cat \n", [("2 rows repeat an earlier text", [3, 4])],
+        REPEATS, ("text", ["a cat", "a dog"]),
     ),
     "repeats differ": (
         "text,city\na cat,Rome\na cat,Rome\na cat,Oslo\n",
         [("2 rows repeat an earlier text; 1 of them differs in other columns", [2, 3])],
-        REPEATS,
-        ("city", ["Rome"]),
+        REPEATS, ("city", ["Rome"]),
     ),
     "case differs": ("text\nA cat\na cat\n", [], REPEATS, ("text", ["A cat", "a cat"])),
     "tags": ("text\n<p>a <b>cat</b></p>\na dog\n", [("1 row holds HTML", [1])], MARKUP, ("text", ["a cat", "a dog"])),
@@ -33,16 +30,12 @@ FILES = {
     "entities": ("text\ncats &amp; dogs&#33;\n", [("1 row holds HTML", [1])], MARKUP, ("text", ["cats & dogs!"])),
     "script": ("text\n<script>go()</script>a cat<!-- no -->\n", [("1 row holds HTML", [1])], MARKUP, ("text", ["a cat"])),
     "no tags": (
-        "text\na < b and c > d\nR&D <3 AT&T\nx.org?a=1&copy=2\n<name@site.org>\n",
-        [],
-        MARKUP,
-        ("text", ["a < b and c > d", "R&D <3 AT&T", "x.org?a=1&copy=2", "<name@site.org>"]),
+        "text\na < b and c > d\nR&D <3 AT&T\nx.org?a=1&copy=2\n<name@site.org>\n", [],
+        MARKUP, ("text", ["a < b and c > d", "R&D <3 AT&T", "x.org?a=1&copy=2", "<name@site.org>"]),
     ),
     "spaces": (
-        "text\na  cat\na\u00a0dog\na cow\n",
-        [("2 rows hold odd spaces", [1, 2])],
-        SPACES,
-        ("text", ["a cat", "a dog", "a cow"]),
+        "text\na  cat\na\u00a0dog\na cow\n", [("2 rows hold odd spaces", [1, 2])],
+        SPACES, ("text", ["a cat", "a dog", "a cow"]),
     ),
     "invisible": ("text\na c\u200bat\nfami\u00adly\n", [("2 rows hold odd spaces", [1, 2])], SPACES, ("text", ["a cat", "family"])),
     "joined emoji": ("text\n👩\u200d🔬 at work\n", [], SPACES, ("text", ["👩\u200d🔬 at work"])),
@@ -50,26 +43,21 @@ FILES = {
     "two forms": (
         "text,day\na cat,2026-03-05\na dog,05.03.2026\na cow,6.3.2026\n",
         [("The dates of “day” are written in several ways, 2 not", [2, 3])],
-        DATES,
-        ("day", ["2026-03-05", "2026-03-05", "2026-03-06"]),
+        DATES, ("day", ["2026-03-05", "2026-03-05", "2026-03-06"]),
     ),
     "one form": (
-        "text,day\na cat,05.03.2026\na dog,06.03.2026\na cow,n/a\n",
-        [],
-        DATES,
-        ("day", ["05.03.2026", "06.03.2026", "n/a"]),
+        "text,day\na cat,05.03.2026\na dog,06.03.2026\na cow,n/a\n", [],
+        DATES, ("day", ["05.03.2026", "06.03.2026", "n/a"]),
     ),
     "either way": (
         "text,day\na cat,2026-03-05\na dog,2026-03-06\na cow,03/04/2026\na pig,2026-01-01\n",
         [("The dates of “day” are written in several ways, 1 not as 2026-03-31; 1 like 03/04/2026 stays: day or", [3])],
-        DATES,
-        ("day", ["2026-03-05", "2026-03-06", "03/04/2026", "2026-01-01"]),
+        DATES, ("day", ["2026-03-05", "2026-03-06", "03/04/2026", "2026-01-01"]),
     ),
     "years of two digits": (
         "text,day\na cat,21.01.2025\na dog,14/6/25\na cow,3/4/25\na pig,05.03.69\na hen,1/13/2025\n",
         [("The dates of “day” are written in several ways, 5 not as 2026-03-31", [1, 2, 3, 4, 5])],
-        DATES,
-        ("day", ["2025-01-21", "2025-06-14", "2025-04-03", "1969-03-05", "2025-01-13"]),
+        DATES, ("day", ["2025-01-21", "2025-06-14", "2025-04-03", "1969-03-05", "2025-01-13"]),
     ),
     "two digits either way": (
         "text,day\na cat,21.01.2025\na dog,4/6/25\na cow,3/4/25\na pig,soon\na hen,2025-01-02\n",
@@ -80,26 +68,21 @@ FILES = {
                 [1, 2, 3],
             )
         ],
-        DATES,
-        ("day", ["2025-01-21", "4/6/25", "3/4/25", "soon", "2025-01-02"]),
+        DATES, ("day", ["2025-01-21", "4/6/25", "3/4/25", "soon", "2025-01-02"]),
     ),
     "versions": (
-        "text,version\na cat,1.2.10\na dog,10-11-12\na cow,2026-03-05\n",
-        [],
-        DATES,
-        ("version", ["1.2.10", "10-11-12", "2026-03-05"]),
+        "text,version\na cat,1.2.10\na dog,10-11-12\na cow,2026-03-05\n", [],
+        DATES, ("version", ["1.2.10", "10-11-12", "2026-03-05"]),
     ),
     "times": (
         "text,at\na cat,2026-03-05T10:00\na dog,31.03.2026 18:30\na cow,\n",
         [("The dates of “at” are written in several ways, 1 not", [2])],
-        DATES,
-        ("at", ["2026-03-05T10:00", "2026-03-31 18:30:00", ""]),
+        DATES, ("at", ["2026-03-05T10:00", "2026-03-31 18:30:00", ""]),
     ),
     "languages": (
         "text\nThe bill is wrong\nDie Rechnung ist nicht richtig\nje ne suis pas dans la maison\n",
         [("2 rows do not look English", [2, 3])],
-        SPACES,
-        ("text", ["The bill is wrong", "Die Rechnung ist nicht richtig", "je ne suis pas dans la maison"]),
+        SPACES, ("text", ["The bill is wrong", "Die Rechnung ist nicht richtig", "je ne suis pas dans la maison"]),
     ),
     "all at once": (
         "text,day\na cat,2026-03-05\n<i>a</i>  cat,05.03.2026\n",
@@ -108,10 +91,9 @@ FILES = {
             ("1 row holds odd spaces", [2]),
             ("The dates of “day” are written in several ways, 1 not", [2]),
         ],
-        MARKUP,
-        ("text", ["a cat", "a cat"]),
+        MARKUP, ("text", ["a cat", "a cat"]),
     ),
-}
+}  # fmt: skip
 
 
 def table_of(tmp_path, content: str) -> Table:

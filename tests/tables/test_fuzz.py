@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
-from sbert_app.tables import FORMATS, Table, read_table
+from sbert_app.tables import FORMATS, Table
 from sbert_app.tables.reading import read_content
 from sbert_app.tables.table import to_csv
 from sbert_app.wording import storable
@@ -126,10 +126,3 @@ def test_whatever_is_written_cannot_run(records):
         for cell in row:
             begins = cell.lstrip()[:1]
             assert begins not in ("=", "@", "＝", "＠") and (begins not in ("+", "-") or cell[1:2].isdigit() or cell == "-inf")
-
-
-def test_a_child_reads_hostile_bytes_too(file):
-    path = file.with_suffix(".parquet")
-    path.write_bytes(b"PAR1" + bytes(range(256)) + b"PAR1")
-    with pytest.raises(UserError, match="is not a readable parquet file"):
-        read_table(path, Limits())
