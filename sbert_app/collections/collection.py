@@ -1,7 +1,10 @@
 """What every store of a collection can do, what a collection remembers about itself, and how much its index gives back."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import PurePath
 from typing import Any, Protocol
 
 import numpy as np
@@ -71,6 +74,14 @@ class Facts:
     def place(self, row: int) -> tuple[str, int]:
         """The file of a row and its number there, counted from 1."""
         return self.files[row >> FILE_BITS], row & (1 << FILE_BITS) - 1
+
+    @cached_property
+    def file_names(self) -> list[str]:
+        """What the files are called: the last part of each path, with as many folders as tell it from the others."""
+        parts = [PurePath(file).parts for file in self.files]
+        ends = Counter(own[-count:] for own in parts for count in range(1, len(own) + 1))
+        counts = [next((count for count in range(1, len(own)) if ends[own[-count:]] == 1), len(own)) for own in parts]
+        return ["/".join(own[-count:]) for own, count in zip(parts, counts, strict=True)]
 
     @property
     def filterable(self) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import PurePath
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,7 +38,7 @@ def read_sample(name: str, key: str, collection: Collection, rows: int, most: in
     facts = collection.facts
     corpus = replace(corpus_of(title, table, facts), store=key)
     if len(facts.files) > 1:
-        column, metadata, names = FILE, corpus.metadata.copy(), file_names(facts)
+        column, metadata, names = FILE, corpus.metadata.copy(), facts.file_names
         while column in facts.filterable:  # the files have one of this name
             column += "_"
         metadata.insert(0, column, [names[row >> FILE_BITS] for row in corpus.rows.tolist()])
@@ -66,19 +65,7 @@ def row_names(ids: Sequence[int], facts: Facts) -> dict[int, str]:
     """What rows are called where they come from several files: "17 of b.csv". Empty for one file, whose rows are numbers."""
     if len(facts.files) < 2:
         return {}
-    names = file_names(facts)
-    return {row: f"{facts.place(row)[1]:,} of {names[row >> FILE_BITS]}" for row in ids}
-
-
-def file_names(facts: Facts) -> list[str]:
-    """What the files are called: the last part of each path, with as many folders as tell it from the others."""
-    parts = [PurePath(file).parts for file in facts.files]
-    names = []
-    for own in parts:
-        others = [other for other in parts if other != own]
-        count = next((n for n in range(1, len(own)) if all(other[-n:] != own[-n:] for other in others)), len(own))
-        names.append("/".join(own[-count:]))
-    return names
+    return {row: f"{facts.place(row)[1]:,} of {facts.file_names[row >> FILE_BITS]}" for row in ids}
 
 
 @dataclass(frozen=True)
