@@ -96,10 +96,10 @@ class Checkpoint:
         self._path = path
         self.files: tuple[str, ...] = ()  # of a run that was killed, also those that the collection does not name yet
         self._pieces: dict[tuple[int, int], Stored] = {}
-        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else ():
             try:
                 [(action, values)] = unseal(line).items()
-            except ValueError:  # a killed process left the line unfinished: it ends the log
+            except ValueError:  # a killed process left the line unfinished, or it was damaged: it ends the log
                 break
             self._apply(action, values)
         if self.files[: len(files)] != tuple(files):  # another collection was here

@@ -140,7 +140,7 @@ def first_rows(paths: Sequence[Path]) -> Chunk:
 
 def with_files(facts: Facts, paths: Sequence[Path]) -> Facts:
     """Facts that name these files too, after those they name."""
-    return replace(facts, files=(*facts.files, *(str(path) for path in paths if str(path) not in facts.files)))
+    return replace(facts, files=tuple(dict.fromkeys((*facts.files, *map(str, paths)))))
 
 
 def _checkpoint(request: Request, collection: Collection, work: Path, created: bool) -> Checkpoint:

@@ -82,6 +82,7 @@ class ParquetWriter:
     def __init__(self, folder: Path, facts: Facts) -> None:
         """Raises DamagedError if what an earlier run wrote cannot be read."""
         self._folder, self._facts, self._names = folder, facts, list[str]()
+        self._numbers = {name: number for number, name in enumerate(facts.files)}
         with writing_to(folder, "out"):
             folder.mkdir(parents=True, exist_ok=True)
         self._earlier = set[str]()  # files that an earlier run wrote; other names in its list are not believed
@@ -97,7 +98,7 @@ class ParquetWriter:
 
         if not piece.rows:
             return
-        name = f"{self._facts.files.index(str(piece.path)):05}-{piece.start:010}.parquet"
+        name = f"{self._numbers[str(piece.path)]:05}-{piece.start:010}.parquet"
         table = table_of(self._facts, piece, embeddings)
         file = pa.array([str(piece.path)] * len(table)).dictionary_encode()
         with writing_to(self._folder, "out"), replacing(self._folder / name) as temporary:

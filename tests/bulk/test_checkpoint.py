@@ -90,7 +90,8 @@ def test_files_of_a_run_that_was_killed_keep_their_numbers(reopened):
     assert reopened(19).files == (*FILES, "new.csv")
 
 
-def test_a_line_that_a_killed_process_left_unfinished_is_no_piece(reopened, tmp_path):
+@pytest.mark.parametrize("end", [b"", b"\xff\n"])
+def test_a_line_that_a_killed_process_left_unfinished_or_that_is_damaged_is_no_piece(reopened, tmp_path, end):
     path = tmp_path / "stored.jsonl"
-    path.write_text(path.read_text()[:-9])
+    path.write_bytes(path.read_bytes()[:-9] + end)
     assert reopened(19).rows == 15
