@@ -52,10 +52,6 @@ class StaticVectors:
         del self._weights, self._vectors
         self._map, self._lengths = np.eye(self.rows.shape[1], dtype=np.float32), np.ones(len(self.rows), np.float32)
 
-    @property
-    def nbytes(self) -> int:
-        return self.rows.nbytes
-
     def learn(self, rows: Rows, embeddings: Vectors) -> None:
         """Map the vectors closer to the model's: ridge regression on some rows, (k,), and their unit embeddings, (k, dim).
 
@@ -103,7 +99,7 @@ class Growing:
     @property
     def nbytes(self) -> int:
         """Memory besides sentences and `embeddings`, in bytes."""
-        return self.static.nbytes + self.indexed.nbytes
+        return self.static.rows.nbytes + self.indexed.nbytes
 
     @property
     def read(self) -> int:

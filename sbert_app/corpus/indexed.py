@@ -102,17 +102,6 @@ class IndexedCorpus:
         """Whether an earlier version indexed it, which read only the beginning of long texts."""
         return self.truncated > 0 and self.passages is None
 
-    @property
-    def nbytes(self) -> int:
-        """Approximate memory in bytes: embeddings, both indexes, passages, texts, token vectors."""
-        return self._nbytes + self.tokens.nbytes
-
-    @cached_property
-    def _nbytes(self) -> int:
-        passages = self.passages.nbytes if self.passages else 0
-        growing = self.growing.nbytes if self.growing else 0
-        return self.embeddings.nbytes + int(self.index.report.megabytes * 1e6) + passages + self.corpus.nbytes + growing
-
     @cached_property
     def tokens(self) -> TokenCache:
         """The token vectors of rows that were compared before."""

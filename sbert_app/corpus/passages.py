@@ -45,11 +45,6 @@ class Passages:
     def __len__(self) -> int:
         return len(self.rows)
 
-    @property
-    def nbytes(self) -> int:
-        """Approximate memory in bytes."""
-        return self.embeddings.nbytes + self.rows.nbytes + self.spans.nbytes + int(self.index.report.megabytes * 1e6)
-
     def span(self, number: int) -> Span:
         """The characters of a passage in the text of its row."""
         return int(self.spans[number, 0]), int(self.spans[number, 1])
