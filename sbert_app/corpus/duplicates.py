@@ -171,11 +171,6 @@ class Group:
     members: list[Member]
     whole: bool
 
-    @property
-    def dropped(self) -> int:
-        """The number of rows that go."""
-        return sum(not member.keep for member in self.members)
-
 
 @dataclass(frozen=True)
 class Joined:

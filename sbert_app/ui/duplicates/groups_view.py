@@ -52,7 +52,7 @@ def _group(number: int, group: Group) -> Markup:
         '<button type="button" class="keep-all" data-centre="{}" aria-pressed="{}" aria-label="Keep all of this group, group {}">'
         '<i aria-hidden="true"></i>Keep all of this group</button>'
     ).format(group.members[0].row, "true" if group.whole else "false", number)
-    makes_a_difference = group.dropped or group.whole
+    makes_a_difference = group.whole or not all(member.keep for member in group.members)
     return Markup('<li class="dup-group" aria-label="Group {}, {:,} rows"><ul>{}</ul>{}</li>').format(
         number, len(group.members), Markup().join(shown), keep if makes_a_difference else ""
     )
