@@ -5,13 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import PurePath
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from sbert_app.corpus.faiss_index import EXACT, INDEXES, TOP, recall
+from sbert_app.corpus.index import EXACT_ROWS
 from sbert_app.corpus.values import is_scale
 from sbert_app.errors import UserError
 from sbert_app.vectors import Rows, Vectors, unit_rows
@@ -107,8 +108,11 @@ class Facts:
 class Collection(Protocol):
     """An open collection. Many threads may read it at once; one process writes.
 
-    All methods raise CollectionError if the store cannot be reached or does not hold what it should.
+    All methods raise CollectionError if the store cannot be reached or does not hold what it should. approximate: the kind of
+    index, one of INDEXES, for more rows than are all compared.
     """
+
+    approximate: ClassVar[str]
 
     @property
     def address(self) -> str:
@@ -118,7 +122,8 @@ class Collection(Protocol):
     def facts(self) -> Facts: ...
 
     def kind_for(self, rows: int) -> str:
-        """The kind of index for so many rows where none is asked for, one of INDEXES."""
+        """The kind of index for so many rows where none is asked for."""
+        return EXACT if rows <= EXACT_ROWS else self.approximate
 
     def upsert(self, rows: pa.Table) -> None:
         """Write rows of `facts.schema` with unit embeddings; a row with a known id replaces it."""

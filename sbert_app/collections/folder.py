@@ -15,12 +15,11 @@ import numpy as np
 import pyarrow as pa
 from filelock import FileLock
 
-from sbert_app.collections.collection import EMBEDDING, QUERIES, ROW, CollectionError, Facts, exact_search
+from sbert_app.collections.collection import EMBEDDING, QUERIES, ROW, Collection, CollectionError, Facts, exact_search
 from sbert_app.collections.segments import PARTS, Segments, damaged, write_segment
 from sbert_app.collections.snapshot import FILE, LOG, Snapshot, compact, live, logged, note, paths_of, stamp_of, written
 from sbert_app.corpus.faiss_index import EXACT, SCANN, TOP, FaissIndex, closest, training_rows
 from sbert_app.corpus.filters import conditions
-from sbert_app.corpus.index import EXACT_ROWS
 from sbert_app.storage import hold, writing
 from sbert_app.vectors import Rows, Vectors
 
@@ -31,8 +30,8 @@ LOCK = "lock"
 MISSING = "There is no collection in '{}'. Make one with: python -m sbert_app index FILES --store {}"
 
 
-class FolderCollection:
-    """See `Collection`."""
+class FolderCollection(Collection):
+    approximate = SCANN
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -63,9 +62,6 @@ class FolderCollection:
     @property
     def facts(self) -> Facts:
         return self._current().facts
-
-    def kind_for(self, rows: int) -> str:
-        return EXACT if rows <= EXACT_ROWS else SCANN
 
     # Writing
 

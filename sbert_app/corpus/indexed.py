@@ -125,10 +125,10 @@ class IndexedCorpus:
         further = scores > beginning
         return np.where(further, scores, beginning), np.where(further, passages, -1)
 
-    def compared(self, encoder: "Encoder", query: str, rows: Sequence[int], passages: Sequence[int] = ()) -> TokenComparison:
-        """Compare a query with rows token by token, around the passage of each; of -1, or without any, with the row as read."""
+    def compared(self, encoder: "Encoder", query: str, rows: Sequence[int], passages: Sequence[int]) -> TokenComparison:
+        """Compare a query with rows token by token, around the passage of each; of -1 with the row as it is read."""
         parts = []
-        for row, number in zip(rows, passages or [-1] * len(rows), strict=True):
+        for row, number in zip(rows, passages, strict=True):
             text = self.corpus.sentences[row]
             start, end = self.passages.around(number) if self.passages and number >= 0 else (0, len(text))
             parts.append(Part(row, row if number < 0 else len(self.corpus) + number, start, text[start:end]))

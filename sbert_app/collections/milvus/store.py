@@ -7,14 +7,13 @@ import numpy as np
 import pyarrow as pa
 
 from sbert_app.collections import Address
-from sbert_app.collections.collection import EMBEDDING, FILE_BITS, ROW, CollectionError, Facts
+from sbert_app.collections.collection import EMBEDDING, FILE_BITS, ROW, Collection, CollectionError, Facts
 from sbert_app.collections.milvus.client import BUILD_SECONDS, READ_SECONDS, WRITE_SECONDS, Connection, closing_on_error
 from sbert_app.collections.milvus.filters import expression, fields_of
 from sbert_app.collections.milvus.index import MOST_HITS, Index, StoredFacts, index_for, properties_of, ranked
 from sbert_app.collections.milvus.rows import batches, output_fields, sample, schema_for, table
 from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN
 from sbert_app.corpus.filters import conditions
-from sbert_app.corpus.index import EXACT_ROWS
 from sbert_app.corpus.values import CONTRARY, FORMER, UNCLEAR, UNREADABLE, Unread
 from sbert_app.vectors import Rows, Vectors
 
@@ -26,8 +25,8 @@ FORMERLY = (
 MOST_READ, READ_BYTES = 16_384, 32 << 20  # rows and bytes of a page
 
 
-class MilvusCollection:
-    """See `Collection`."""
+class MilvusCollection(Collection):
+    approximate = IVF
 
     def __init__(self, connection: Connection) -> None:
         """Raises CollectionError if there is no collection, or one that something else made."""
@@ -66,9 +65,6 @@ class MilvusCollection:
     @property
     def facts(self) -> Facts:
         return self._stored.current()[0]
-
-    def kind_for(self, rows: int) -> str:
-        return EXACT if rows <= EXACT_ROWS else IVF
 
     def upsert(self, rows: pa.Table) -> None:
         """See `Collection.upsert`; sentences and metadata are cut as `rows.batches` says."""
