@@ -31,9 +31,9 @@ MOST_SAMPLED = 10_000  # rows: a map of them takes seconds
 FILE = "file"  # the column that names the file of a row, where there are several
 
 
-def read_sample(name: str, key: str, collection: Collection, rows: int, most: int = MOST_SAMPLED) -> IndexedCorpus:
-    """At most `most` random rows with their embeddings, named after the collection. key: what opens the collection again."""
-    table = collection.fetch(collection.sample(most).tolist())
+def read_sample(name: str, key: str, collection: Collection, rows: int) -> IndexedCorpus:
+    """At most MOST_SAMPLED random rows with their embeddings, named after the collection. key: what opens the collection again."""
+    table = collection.fetch(collection.sample(MOST_SAMPLED).tolist())
     title = name if len(table) >= rows else f"{name}: sample of {len(table):,} of {rows:,} rows"
     facts = collection.facts
     corpus = replace(corpus_of(title, table, facts), store=key)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sbert_app.collections.collection import Facts
-from sbert_app.collections.opened import OpenCollection, read_sample, row_names
+from sbert_app.collections.opened import OpenCollection, row_names
 from sbert_app.corpus.indexed import DENSE, HYBRID, IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs import open_collection as job
@@ -75,14 +75,14 @@ def test_a_collection_that_cannot_be_kept_is_closed(shared_bench, session, folde
 
 
 def test_a_larger_collection_is_sampled_and_the_name_says_so(shared_bench, session, folder, monkeypatch):
-    monkeypatch.setattr(read_sample, "__defaults__", (40,))
+    monkeypatch.setattr("sbert_app.collections.opened.MOST_SAMPLED", 40)
     opened = open_address(shared_bench, session, str(folder))
     assert opened.sample.corpus.name == "tickets: sample of 40 of 200 rows" and opened.is_sampled
     assert len(opened.sample.corpus) == 40 and opened.sample.corpus.rows.max() > 100
 
 
 def test_search_finds_rows_outside_the_sample(shared_bench, session, folder, monkeypatch):
-    monkeypatch.setattr(read_sample, "__defaults__", (3,))
+    monkeypatch.setattr("sbert_app.collections.opened.MOST_SAMPLED", 3)
     open_address(shared_bench, session, str(folder))
     text = tickets(200)[150]["text"]
     for ranking in ("", DENSE):
@@ -102,7 +102,7 @@ def test_word_by_word_says_which_words_met(shared_bench, session, folder):
 
 
 def test_filters_are_those_of_the_store(shared_bench, session, folder, monkeypatch):
-    monkeypatch.setattr(read_sample, "__defaults__", (3,))
+    monkeypatch.setattr("sbert_app.collections.opened.MOST_SAMPLED", 3)
     open_address(shared_bench, session, str(folder))
     choices = offered(shared_bench, session)
     columns = {column.name: column for column in choices.columns}
@@ -117,7 +117,7 @@ def test_filters_are_those_of_the_store(shared_bench, session, folder, monkeypat
 
 
 def test_more_like_this_leaves_the_row_itself_out(shared_bench, session, folder, monkeypatch):
-    monkeypatch.setattr(read_sample, "__defaults__", (3,))
+    monkeypatch.setattr("sbert_app.collections.opened.MOST_SAMPLED", 3)
     open_address(shared_bench, session, str(folder))
     result = more_like(shared_bench, session, 120, 5)
     assert result.query == tickets(200)[119]["text"] and 120 not in {hit.row for hit in result.hits} and len(result.hits) == 5
