@@ -19,9 +19,7 @@ def store(tmp_path_factory, shared_bench):
 @pytest.fixture
 def sampled(monkeypatch):
     """Only 100 rows of a collection are in memory; the app runs in this process."""
-    from sbert_app.collections.opened import read_sample
-
-    monkeypatch.setattr(read_sample, "__defaults__", (100,))
+    monkeypatch.setattr("sbert_app.collections.opened.MOST_SAMPLED", 100)
 
 
 def open_collection(page, address):

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 
-from sbert_app.collections.opened import OpenCollection, read_sample
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.findings import Mined
 from sbert_app.jobs.duplicates import joining
 from sbert_app.jobs.duplicates.job import MINING, findings_of, mine
@@ -24,7 +24,7 @@ def folder(tmp_path_factory, shared_bench):
 @pytest.fixture
 def session(shared_bench, folder, monkeypatch):
     """A collection of which 50 rows are in memory."""
-    monkeypatch.setattr(read_sample, "__defaults__", (50,))
+    monkeypatch.setattr("sbert_app.collections.opened.MOST_SAMPLED", 50)
     session = shared_bench.sessions.open()
     open_address(shared_bench, session, str(folder))
     return session

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from sbert_app.collections.opened import read_sample
 from sbert_app.jobs.map.job import ClusterOptions, draw, place_query
 from sbert_app.jobs.map.kept import mapped_corpus
 from sbert_app.jobs.open_collection import open_address
@@ -15,7 +14,7 @@ from tests.searching import indexed
 @pytest.fixture
 def mapped(shared_bench, tmp_path, monkeypatch):
     """A session with a map of 60 of 200 rows."""
-    monkeypatch.setattr(read_sample, "__defaults__", (60,))
+    monkeypatch.setattr("sbert_app.collections.opened.MOST_SAMPLED", 60)
     make(tmp_path / "tickets", shared_bench.registry.encoder())
     session = shared_bench.sessions.open()
     open_address(shared_bench, session, str(tmp_path / "tickets"))
