@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sbert_app.corpus.values import Unread, read
+from sbert_app.corpus.values import VALUE, Unread, bound_on, read
 from sbert_app.errors import UserError
 
 LABEL_COLUMNS, LABEL_LENGTH = 4, 60  # columns; characters of the longest value
@@ -86,7 +86,7 @@ def no_scale(column: str) -> UserError:
 
 def matching_rows(metadata: pd.DataFrame, filters: Mapping[str, Any]) -> Matching:
     """The rows that match every filter, as `conditions` reads them. Raises UserError."""
-    mask, unread = np.ones(len(metadata), dtype=bool), []
+    mask, unread = np.ones(len(metadata), dtype=bool), list[Unread]()
     for condition in conditions(filters, list(metadata.columns)):
         cells = metadata[condition.column]
         if condition.values is not None:
@@ -97,10 +97,12 @@ def matching_rows(metadata: pd.DataFrame, filters: Mapping[str, Any]) -> Matchin
             values = read(cells)
             if values is None:
                 raise no_scale(condition.column)
+            unread.append(values.unread)
+            example = unread[-1].examples.get(VALUE, "")
             for end, passes in ((condition.low, np.greater_equal), (condition.high, np.less_equal)):
                 if end is not None:
-                    mask &= passes(values.values, values.bound(end, last=passes is np.less_equal))
-            unread.append(values.unread)
+                    bound = bound_on(values.scale, condition.column, end, passes is np.less_equal, example)
+                    mask &= passes(values.values, bound)
     return Matching(mask, tuple(unread))
 
 

@@ -47,10 +47,6 @@ class Values:
         counts = {state: int((self.states == state).sum()) for state in examples}
         return Unread(str(self.cells.name), self.scale, counts, examples)
 
-    def bound(self, value: Any, last: bool) -> float:
-        """See `bound_on`."""
-        return bound_on(self.scale, str(self.cells.name), value, last, self.unread.examples.get(VALUE, ""))
-
 
 @dataclass(frozen=True)
 class Unread:
