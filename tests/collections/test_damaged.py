@@ -12,6 +12,7 @@ import pytest
 from sbert_app.collections.collection import CollectionError, Facts
 from sbert_app.collections.folder import FolderCollection
 from sbert_app.corpus.faiss_index import SCANN
+from sbert_app.errors import UserError
 from sbert_app.storage import DamagedError
 from tests.attacks.damaged_collection import FAULTS, attack
 from tests.collections.made import FACTS, rows
@@ -147,6 +148,13 @@ def test_one_process_writes_at_a_time(collection, tmp_path):
     for writer in writers:
         writer.join()
     assert (tmp_path / "made" / "lock").stat().st_ino == lock
+
+
+def test_a_lock_that_cannot_be_written_is_a_sentence(tmp_path):
+    made = FolderCollection.create(tmp_path / "made", FACTS)
+    (tmp_path / "made" / "lock").mkdir()
+    with pytest.raises(UserError, match="cannot be written: Is a directory"):
+        made.trim(0, 1)
 
 
 class Forgetful(dict):
