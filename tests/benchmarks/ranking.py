@@ -155,7 +155,7 @@ def stage(encoder: Encoder, words: int, rows: int = 1_000) -> dict[str, float]:
         chosen = random.choice(rows, COMPARED, replace=False).tolist()
         indexed.__dict__["tokens"] = TokenCache(TOKEN_BYTES)
         for kind in times:
-            times[kind].append(1e3 * seconds_of(lambda chosen=chosen: indexed.compared(encoder, query, chosen)))
+            times[kind].append(1e3 * seconds_of(lambda chosen=chosen: indexed.compared(encoder, query, chosen, [-1] * len(chosen))))
     tokens = float(np.mean([len(ids) for ids in encoder.tokenize(indexed.corpus.sentences)]))
     per_row = indexed.tokens.nbytes / COMPARED
     medians = {f"{kind}_milliseconds": float(np.median(values)) for kind, values in times.items()}

@@ -58,7 +58,7 @@ def test_a_prompt_leaves_only_the_sentences_own_tokens(encoder):
 
 def test_the_words_that_match_are_the_maxima_and_their_places_are_right(opened, shared_bench):
     encoder = shared_bench.registry.encoder()
-    comparison = opened[1].compared(encoder, QUERY, [0, 2])
+    comparison = opened[1].compared(encoder, QUERY, [0, 2], [-1, -1])
     for number, row in enumerate((0, 2)):
         matches = comparison.words(row)
         assert all(TEXTS[row][m.start : m.end] == m.word for m in matches)
@@ -70,7 +70,7 @@ def test_the_words_that_match_are_the_maxima_and_their_places_are_right(opened, 
 
 
 def test_a_row_without_words_is_compared_too(opened, shared_bench):
-    comparison = opened[1].compared(shared_bench.registry.encoder(), QUERY, [3])
+    comparison = opened[1].compared(shared_bench.registry.encoder(), QUERY, [3], [-1])
     assert comparison.words(3) and np.isfinite(comparison.matches.scores).all()
 
 
