@@ -1,19 +1,32 @@
-"""The networks of converted models, in the data home: each made once, and checked whenever it is loaded."""
+"""The networks of converted models, in the data home: each made once by OpenVINO, and checked whenever it is loaded.
+
+`python -m sbert_app.models.networks KIND OUT.xml FOLDER [ADAPTER]` converts one model. KIND is "encoder" or "cross-encoder".
+"""
 
 import hashlib
 import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import warnings
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from threading import Event
+from typing import Any
 
+import numpy as np
+import torch
 from filelock import FileLock, Timeout
+from torch import Tensor, nn
 
 from sbert_app.errors import UserError
+from sbert_app.models.bundled import bundled_encoder
+from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import bundled_folder
 from sbert_app.models.files.layout import first_line
 from sbert_app.storage import atomic_folder, check, checksums, discard, read_object, write_object, writing
@@ -23,8 +36,13 @@ MOST = 12  # networks; of the bundled model's size, a gigabyte
 SECONDS = 600  # that a conversion may take
 POLL_SECONDS = 0.1
 CHECK_SECONDS = 1.0  # to wait while another process checks the same network
+NICE = 19  # the lowest priority: where a job begins meanwhile, it has the processor
+EXAMPLE = ((7, 3), (11, 5))  # lengths of two rows: the longer one is padded in neither batch, the shorter in both
+TOLERANCE = 1e-3  # largest difference between the outputs of torch and of the network, of values around 1
 ROOT = Path(__file__).parents[2]
+
 sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]  # OpenVINO, imported after this, then has none to send
+warnings.filterwarnings("ignore", category=torch.jit._trace.TracerWarning)  # of branches, which `_check` tries
 
 
 class ConversionError(Exception):
@@ -45,7 +63,11 @@ def network(kind: str, folders: tuple[Path, ...], home: Path, stop: Event, conve
                 if not converts:
                     return None
                 with writing("The converted model"), atomic_folder(target) as temporary:
-                    _convert(kind, temporary / NETWORK, folders, stop)
+                    # Here what is known byte by byte, else in another process: a model from elsewhere may take one down with it.
+                    if is_quick(kind, folders):
+                        convert(kind, temporary / NETWORK, *folders)
+                    else:
+                        _run([kind, str(temporary / NETWORK), *map(str, folders)], stop)
                     write_object(temporary / SEALS, {"files": checksums(temporary)})
             os.utime(target)
             _prune(home)
@@ -81,20 +103,18 @@ def _sound(target: Path) -> bool:
     return True
 
 
-def _convert(kind: str, out: Path, folders: tuple[Path, ...], stop: Event) -> None:
-    """Convert here what is known byte by byte, else in another process: a model from elsewhere may take one down with it."""
-    if is_quick(kind, folders):
-        from sbert_app.models.conversion import convert
-
-        convert(kind, out, *folders)
-    else:
-        _run([kind, str(out), *map(str, folders)], stop)
+def _prune(home: Path) -> None:
+    """Delete the networks that were not used for longest."""
+    networks = [path.parent for path in home.glob(f"[!.]*/{NETWORK}")]  # hidden: being written
+    for path in sorted(networks, key=lambda path: path.stat().st_mtime)[:-MOST]:
+        with suppress(OSError):  # in use, on Windows
+            discard(path)
 
 
 def _run(arguments: list[str], stop: Event) -> None:
     """Convert in another process. Raises ConversionError with the last line that it wrote, or if stopped."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
-    command = [sys.executable, "-m", "sbert_app.models.conversion", *arguments]
+    command = [sys.executable, "-m", "sbert_app.models.networks", *arguments]
     deadline, pipe, nowhere = time.monotonic() + SECONDS, subprocess.PIPE, subprocess.DEVNULL
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
         with subprocess.Popen(command, env=environment, stdin=pipe, stdout=nowhere, stderr=errors) as process:  # noqa: S603 - ours
@@ -109,9 +129,89 @@ def _run(arguments: list[str], stop: Event) -> None:
         raise ConversionError(lines[-1] if lines else f"the conversion ended with status {process.returncode}")
 
 
-def _prune(home: Path) -> None:
-    """Delete the networks that were not used for longest."""
-    networks = [path.parent for path in home.glob(f"[!.]*/{NETWORK}")]  # hidden: being written
-    for path in sorted(networks, key=lambda path: path.stat().st_mtime)[:-MOST]:
-        with suppress(OSError):  # in use, on Windows
-            discard(path)
+def main(kind: str, out: str, *folders: str) -> int:
+    if hasattr(os, "nice"):
+        os.nice(NICE)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        convert(kind, Path(out), *map(Path, folders))
+    except Exception as error:  # a model can fail in as many ways as there are models: the caller continues with torch
+        sys.stderr.write(f"\n{type(error).__name__}: {' '.join(str(error).split())[:300]}\n")
+        return 1
+    return 0
+
+
+def _end_with_parent() -> None:
+    """Whoever asked for the network holds the other end of stdin: killed, it leaves nothing that computes on."""
+    os.read(0, 1)
+    os._exit(1)
+
+
+class Outputs(nn.Module):
+    """A transformer as a function of tensors: token vectors (B, T, width), or the logits (B, k) of a cross-encoder."""
+
+    def __init__(self, transformer: Any, output: str) -> None:
+        super().__init__()
+        self.transformer, self.output = transformer, output
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
+        """(B, T) int64 each."""
+        types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
+        return getattr(self.transformer(input_ids=input_ids, attention_mask=attention_mask, **types), self.output)
+
+
+def convert(kind: str, out: Path, folder: Path, adapter: Path | None = None) -> None:
+    """Write a model's network to `out`, in fp32. Raises ValueError if its outputs are not those of torch."""
+    import openvino
+
+    module, inputs = _module(kind, folder, adapter)
+    small, large = (_example(lengths, inputs) for lengths in EXAMPLE)
+    with torch.inference_mode():
+        example = tuple(small.values())
+        traced = torch.jit.trace(module, example, strict=False, check_trace=False)  # `_check` does, and with another batch
+        converted = openvino.convert_model(traced, example_input=example)
+        expected = module(**large).numpy()
+    for port, name in zip(converted.inputs, inputs, strict=True):
+        port.get_tensor().set_names({name})
+    converted.reshape({port: openvino.PartialShape([-1, -1]) for port in converted.inputs})
+    try:
+        openvino.save_model(converted, out, compress_to_fp16=False)
+    except RuntimeError as error:  # it gives no reason
+        raise OSError("the network cannot be written: perhaps the disk is full") from error
+    _check(out, kind, large, expected)
+
+
+def _check(out: Path, kind: str, batch: dict[str, Tensor], expected: np.ndarray) -> None:
+    """Raise ValueError if the written network's outputs for a batch are not the expected ones."""
+    import openvino
+
+    options = {"INFERENCE_PRECISION_HINT": "f32"}
+    compiled = openvino.Core().compile_model(out, "CPU", options)
+    actual = compiled({name: value.numpy() for name, value in batch.items()})[0]
+    real = batch["attention_mask"].numpy().astype(bool) if kind == "encoder" else slice(None)  # padding may differ
+    difference = float(np.abs(actual[real] - expected[real]).max())
+    if not difference <= TOLERANCE * max(1.0, float(np.abs(expected).max())):
+        raise ValueError(f"the converted model differs from the original by {difference:.2g}")
+
+
+def _module(kind: str, folder: Path, adapter: Path | None) -> tuple[Outputs, list[str]]:
+    """Return (the transformer in fp32, the names of its inputs)."""
+    hardware = choose_hardware("cpu", "fp32")
+    inputs = ["input_ids", "attention_mask"]
+    if kind == "encoder":
+        quick = is_quick(kind, (folder,))
+        encoder = bundled_encoder(folder, hardware, "") if quick else Encoder.from_folder(folder, hardware)
+        return Outputs(encoder.transformer, "last_hidden_state"), inputs
+    cross = CrossEncoder.from_adapter(folder, adapter, hardware) if adapter else CrossEncoder.from_folder(folder, hardware)
+    return Outputs(cross.model, "logits"), [*inputs, *({"token_type_ids"} & set(cross.tokenizer.model_input_names))]
+
+
+def _example(lengths: tuple[int, ...], inputs: list[str]) -> dict[str, Tensor]:
+    """A batch of these lengths, padded. Token ids from 5 on: words or pieces in every vocabulary."""
+    mask = (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]).long()
+    ids = torch.arange(5, 5 + mask.numel()).view(mask.shape) * mask
+    return {name: {"input_ids": ids, "attention_mask": mask}.get(name, torch.zeros_like(mask)) for name in inputs}
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from sbert_app.models.conversion import Outputs
 from sbert_app.models.engine.forward import Features
+from sbert_app.models.networks import Outputs
 from sbert_app.vectors import Vectors
 from tests.benchmarks import models
 

@@ -33,7 +33,7 @@ from pathlib import Path
 seen = []
 
 def tell():
-    if "sbert_app.models.conversion" in sys.orig_argv:
+    if "sbert_app.models.networks" in sys.orig_argv:
         seen.append(f"telemetry: {sys.modules.get('openvino_telemetry', 'not refused')}")
         Path(__file__).with_name(f"{os.getpid()}.log").write_text(" ".join(seen))
 
