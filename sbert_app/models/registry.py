@@ -23,10 +23,10 @@ from sbert_app.models.engine.hardware import Hardware, choose_hardware
 from sbert_app.models.files import finding
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY, RUN_NAME
 from sbert_app.models.files.layout import POLY, first_line, kind_of, quoted
-from sbert_app.models.files.listing import ModelInfo, listed
+from sbert_app.models.files.listing import ModelInfo, is_untrained, listed
 from sbert_app.models.files.trained_for import LIKENESS
 from sbert_app.models.poly_encoder import PairScorer, PolyEncoder, PolyScorer
-from sbert_app.models.words.untrained import is_untrained, untrained
+from sbert_app.models.words.untrained import untrained
 from sbert_app.settings import Settings
 from sbert_app.watching import Private
 

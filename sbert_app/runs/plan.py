@@ -12,7 +12,7 @@ from sbert_app.errors import UserError
 from sbert_app.labelled.columns import KINDS
 from sbert_app.labelled.splits import Split
 from sbert_app.models.files.finding import NEW_POLY
-from sbert_app.models.words.untrained import is_untrained
+from sbert_app.models.files.listing import is_untrained
 from sbert_app.training.options import (
     INFERSENT_CONCATENATION,
     OBJECTIVES,

@@ -4,22 +4,19 @@ And the dropdowns of tabs that choose a cross-encoder or poly-encoder, each name
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.errors import UserError
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
+from sbert_app.models.files.listing import DESIGNS, ModelInfo
 from sbert_app.models.files.trained_for import LIKENESS, in_words
-from sbert_app.models.words.untrained import DESIGNS
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS, BASIC, HUGGING_FACE
 from sbert_app.ui.corpus.view import menu as corpus_menu
 from sbert_app.ui.kit.html import render
-
-if TYPE_CHECKING:  # it imports torch
-    from sbert_app.models.files.listing import ModelInfo
 
 TITLE = "SBERT Studio"
 LOGO = ASSETS / "logo.svg"
@@ -93,7 +90,7 @@ def scorer_label(name: str, trained_for: str) -> str:
 SCORERS_AT_FIRST = [(scorer_label(DEFAULT_CROSS_ENCODER, LIKENESS), DEFAULT_CROSS_ENCODER)]
 
 
-def scorer_choices(models: "Iterable[ModelInfo]") -> list[tuple[str, str]]:
+def scorer_choices(models: Iterable[ModelInfo]) -> list[tuple[str, str]]:
     """The choices of a dropdown, label and name; encoders, which score no pairs, by their names alone."""
     return [(info.name if info.kind == "encoder" else scorer_label(info.name, info.trained_for), info.name) for info in models]
 

@@ -12,8 +12,8 @@ from safetensors.torch import load_file, save_file
 
 from sbert_app.errors import UserError
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY
+from sbert_app.models.files.listing import DESIGNS
 from sbert_app.models.registry import Registry
-from sbert_app.models.words.untrained import DESIGNS
 
 NAMES = {
     "newline at its end": f"{DEFAULT_ENCODER}\n",

@@ -16,8 +16,8 @@ from sbert_app.errors import UserError
 from sbert_app.models import registry as module
 from sbert_app.models.files import finding
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY
+from sbert_app.models.files.listing import DESIGNS
 from sbert_app.models.registry import Registry
-from sbert_app.models.words.untrained import DESIGNS
 
 
 def test_default_encoder_is_loaded_once_and_listed(registry):

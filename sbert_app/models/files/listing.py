@@ -8,10 +8,42 @@ from sbert_app.errors import UserError
 from sbert_app.models.files import finding
 from sbert_app.models.files.layout import POLY, kind_of, read_config, read_layout
 from sbert_app.models.files.trained_for import LIKENESS, label_count, purpose, trained_for
-from sbert_app.models.words.untrained import DESIGNS
 from sbert_app.settings import Settings
 
+PREFIX = "new/"  # of an untrained network's name
 CROSS_NAME = re.compile(r"cross-encoder|re-?rank", re.IGNORECASE)  # a Hub model's name, where its files are not here
+
+
+@dataclass(frozen=True)
+class Design:
+    """units: of the BiLSTM in each direction, 0 for none; dense: sizes of the layers after pooling; frozen: the word vectors."""
+
+    about: str
+    units: int
+    pooling: str
+    dense: tuple[int, ...]
+    frozen: bool
+
+    @property
+    def dim(self) -> int:
+        return self.dense[-1] if self.dense else 2 * self.units
+
+
+DESIGNS = {
+    f"{PREFIX}infersent": Design(
+        "InferSent (with the triplet objective: Dor et al.): a BiLSTM over word vectors, the largest value over time",
+        units=256, pooling="max", dense=(), frozen=True,
+    ),
+    f"{PREFIX}dan": Design(
+        "a deep averaging network, as in the Universal Sentence Encoder: the mean of word vectors, then two tanh layers",
+        units=0, pooling="mean", dense=(512, 512), frozen=False,
+    ),
+}  # fmt: skip
+
+
+def is_untrained(name: str) -> bool:
+    """Whether a model's name asks for a network whose weights are all random."""
+    return name.startswith(PREFIX) and name != finding.NEW_POLY
 
 
 @dataclass(frozen=True)
@@ -36,13 +68,13 @@ def listed(settings: Settings) -> list[ModelInfo]:
     """The bundled models, the allowed Hub models, the untrained networks and, in local mode, the saved models."""
     bundled = finding.bundled_folder()
     dim, there = 384 if bundled else None, bundled is not None
-    models = [ModelInfo(finding.DEFAULT_ENCODER, "encoder", "bundled", dim, there)]
-    models.append(
-        ModelInfo(finding.DEFAULT_CROSS_ENCODER, "cross-encoder", "bundled", None, finding.CROSS_ENCODER.is_dir(), LIKENESS, 1)
-    )
-    models += map(of_hub, settings.allowed_models)
-    models += [ModelInfo(name, "encoder", "untrained", design.dim, there) for name, design in DESIGNS.items()]
-    models.append(ModelInfo(finding.NEW_POLY, POLY, "untrained", dim, there))
+    models = [
+        ModelInfo(finding.DEFAULT_ENCODER, "encoder", "bundled", dim, there),
+        ModelInfo(finding.DEFAULT_CROSS_ENCODER, "cross-encoder", "bundled", None, finding.CROSS_ENCODER.is_dir(), LIKENESS, 1),
+        *map(of_hub, settings.allowed_models),
+        *(ModelInfo(name, "encoder", "untrained", design.dim, there) for name, design in DESIGNS.items()),
+        ModelInfo(finding.NEW_POLY, POLY, "untrained", dim, there),
+    ]
     return models if settings.hosted else [*models, *map(describe, finding.subfolders(settings.models))]
 
 

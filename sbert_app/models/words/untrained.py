@@ -1,72 +1,37 @@
 """Build the networks that the paper compares with, untrained: models of the registry whose names start with `new/`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors
+from tokenizers.models import WordLevel
+from torch import Tensor, nn
 
 from sbert_app.errors import UserError
-from sbert_app.models.files.finding import NEW_POLY, checked_bundled_folder
+from sbert_app.models.dense import Dense
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.engine.hardware import Hardware
+from sbert_app.models.files.finding import checked_bundled_folder
 from sbert_app.models.files.layout import Layout, quoted
+from sbert_app.models.files.listing import DESIGNS, Design
+from sbert_app.models.loading import LOADING, import_transformers, load_transformer
 from sbert_app.models.words.vectors import read_all
 
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor, nn
-
-    from sbert_app.models.encoder import Encoder
-    from sbert_app.models.engine.hardware import Hardware
-
-PREFIX = "new/"
 SEED = 7
 MAX_LENGTH = 256  # tokens, as of the bundled encoder
 SPREAD = 0.4  # standard deviation of the numbers in a word vector, about that of GloVe's
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 
 
-@dataclass(frozen=True)
-class Design:
-    """units: of the BiLSTM in each direction, 0 for none; dense: sizes of the layers after pooling; frozen: the word vectors."""
-
-    about: str
-    units: int
-    pooling: str
-    dense: tuple[int, ...]
-    frozen: bool
-
-    @property
-    def dim(self) -> int:
-        return self.dense[-1] if self.dense else 2 * self.units
-
-
-DESIGNS = {
-    f"{PREFIX}infersent": Design(
-        "InferSent (with the triplet objective: Dor et al.): a BiLSTM over word vectors, the largest value over time",
-        units=256, pooling="max", dense=(), frozen=True,
-    ),
-    f"{PREFIX}dan": Design(
-        "a deep averaging network, as in the Universal Sentence Encoder: the mean of word vectors, then two tanh layers",
-        units=0, pooling="mean", dense=(512, 512), frozen=False,
-    ),
-}  # fmt: skip
-
-
-def is_untrained(name: str) -> bool:
-    """Whether a model's name asks for a network whose weights are all random."""
-    return name.startswith(PREFIX) and name != NEW_POLY
-
-
-def untrained(name: str, hardware: "Hardware", files: bool) -> "Encoder":
+def untrained(name: str, hardware: Hardware, files: bool) -> Encoder:
     """Build the encoder of that name, always with the same weights. After a colon the name may give a file of word vectors.
 
     files: whether such a file is allowed. Raises UserError for an unknown name or a file that cannot be read.
     """
-    import torch
-
-    from sbert_app.models.dense import Dense
-    from sbert_app.models.encoder import Encoder
-
     known, _, path = name.partition(":")
     if known not in DESIGNS or (path and not files):
         raise UserError(f"Unknown model {quoted(name)}. Must be one of {', '.join(DESIGNS)}.")
@@ -83,9 +48,7 @@ def untrained(name: str, hardware: "Hardware", files: bool) -> "Encoder":
     return Encoder(name, network.eval().to(hardware.device), tokenizer, layout, hardware, dense)
 
 
-def _network(vectors: "Tensor", design: Design) -> Any:
-    from sbert_app.models.loading import LOADING, import_transformers
-
+def _network(vectors: Tensor, design: Design) -> Any:
     with LOADING:  # creating it changes torch's global state
         import_transformers()
         from sbert_app.models.words.network import WordConfig, WordNetwork
@@ -95,7 +58,7 @@ def _network(vectors: "Tensor", design: Design) -> Any:
     return network
 
 
-def _fill(modules: "Sequence[nn.Module]", generator: "torch.Generator") -> None:
+def _fill(modules: Sequence[nn.Module], generator: torch.Generator) -> None:
     """Draw the weights from the generator: torch's own would depend on what other threads draw."""
     for module in modules:
         for parameter in module.parameters():
@@ -103,12 +66,8 @@ def _fill(modules: "Sequence[nn.Module]", generator: "torch.Generator") -> None:
             parameter.data.uniform_(-bound, bound, generator=generator)
 
 
-def _bundled(hardware: "Hardware") -> "tuple[Any, Tensor]":
+def _bundled(hardware: Hardware) -> tuple[Any, Tensor]:
     """Tokenizer and input word vectors of the bundled encoder; each dimension is centred and scaled to SPREAD."""
-    import torch
-
-    from sbert_app.models.loading import load_transformer
-
     model, tokenizer = load_transformer(checked_bundled_folder(), replace(hardware, dtype=torch.float32))
     vectors = model.get_input_embeddings().weight.detach().float().cpu()
     vectors = SPREAD * (vectors - vectors.mean(0)) / vectors.std(0)
@@ -116,23 +75,17 @@ def _bundled(hardware: "Hardware") -> "tuple[Any, Tensor]":
     return tokenizer, vectors
 
 
-def _from_file(path: Path) -> "tuple[Any, Tensor]":
+def _from_file(path: Path) -> tuple[Any, Tensor]:
     """A tokenizer of whole words and their vectors, from a GloVe file."""
-    import torch
-
-    from sbert_app.models.loading import LOADING
-
     words, vectors = read_all(path)
     with LOADING:
-        tokenizer = word_tokenizer(words, MAX_LENGTH)
+        tokenizer = _word_tokenizer(words)
     table = torch.from_numpy(vectors)
     return tokenizer, torch.cat([torch.zeros(len(SPECIAL), table.shape[1]), table])
 
 
-def word_tokenizer(words: Sequence[str], max_length: int) -> Any:
+def _word_tokenizer(words: Sequence[str]) -> Any:
     """Lower-cased words and punctuation marks by their rows after SPECIAL; a word that is not listed is [UNK]."""
-    from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors
-    from tokenizers.models import WordLevel
     from transformers import PreTrainedTokenizerFast
 
     pad, unknown, start, end = SPECIAL
@@ -144,5 +97,5 @@ def word_tokenizer(words: Sequence[str], max_length: int) -> Any:
         single=f"{start} $A {end}", special_tokens=[(token, rows[token]) for token in (start, end)]
     )
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token=pad, unk_token=unknown, cls_token=start, sep_token=end, model_max_length=max_length
+        tokenizer_object=tokenizer, pad_token=pad, unk_token=unknown, cls_token=start, sep_token=end, model_max_length=MAX_LENGTH
     )

@@ -13,7 +13,7 @@ from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
 from sbert_app.jobs.fine_tune.preparing import AS_USUAL, TrainingData, example_table
 from sbert_app.jobs.label import train_on
-from sbert_app.models.words.untrained import is_untrained
+from sbert_app.models.files.listing import is_untrained
 from sbert_app.runs.plan import Plan, preset
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
