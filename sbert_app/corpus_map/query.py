@@ -59,9 +59,6 @@ class QueryOnMap:
     milliseconds: float
     nearest: PlacedRows | None = None
 
-    def best(self, most: int = NEAREST) -> NDArray[np.int64]:
-        return np.argsort(-self.scores, kind="stable")[:most]
-
 
 def nearest_on_map(opened: OpenCollection | None, vector: Vectors, drawn: IndexedCorpus, drawn_points: Points) -> PlacedRows | None:
     """The rows of the whole collection closest to a unit query, (dim,); None where the map shows all rows of what is open.

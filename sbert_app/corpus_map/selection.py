@@ -98,7 +98,7 @@ def near_query(corpus_map: CorpusMap) -> Selection:
     query = corpus_map.query
     if query is None:
         raise UserError("There is no query on the map. Type one.")
-    rows = query.best()
+    rows = np.argsort(-query.scores, kind="stable")[:NEAREST]
     title = f"Nearest to “{_cut(query.query, QUERY_LENGTH)}” ({query.milliseconds:.0f} ms; the star marks its position)"
     return Selection(corpus_map.clustering, rows, title, scores=query.scores[rows])
 

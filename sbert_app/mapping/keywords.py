@@ -13,7 +13,8 @@ from sbert_app.vectors import Vectors
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-KEYWORDS = 6
+KEYWORDS = 6  # of a cluster, at most
+NAMING = 3  # of them in its name
 SEPARATOR = " · "
 LABEL = 2  # terms of a name that no other cluster has
 # Two words are one term where they occur side by side: often enough, in most uses of the rarer and in many of the other word.
@@ -30,8 +31,8 @@ class Words:
         self._counts = _counted(tokens.rows[tokens.topical], forms[tokens.numbers[tokens.topical]], (len(sentences), len(forms)))
         self._pair_words, self._pair_names, self._pair_counts = _pairs(tokens, forms, len(sentences))
 
-    def keywords(self, labels: Labels, most: int = KEYWORDS) -> list[list[str]]:
-        """The `most` most distinctive terms of each cluster 0..k-1, best first; outliers (-1) are ignored."""
+    def keywords(self, labels: Labels) -> list[list[str]]:
+        """The most distinctive terms of each cluster 0..k-1, best first; outliers (-1) are ignored."""
         groups = int(labels.max(initial=-1)) + 1
         if not groups:
             return []
@@ -39,21 +40,21 @@ class Words:
         member = _counted(labels[inside], inside, (groups, len(labels)))
         counts, pairs = member @ self._counts, member @ self._pair_counts
         scores = _distinctive(counts, np.bincount(labels[inside], minlength=groups))
-        return [self._best(scores[group], counts[group], pairs[group], most) for group in range(groups)]
+        return [self._best(scores[group], counts[group], pairs[group]) for group in range(groups)]
 
-    def distinctive_words(self, rows: NDArray[np.integer], most: int = KEYWORDS) -> list[str]:
+    def distinctive_words(self, rows: NDArray[np.integer]) -> list[str]:
         """The terms that distinguish some rows from all the others."""
         labels = np.ones(self._counts.shape[0], np.int32)
         labels[rows] = 0
-        return self.keywords(labels, most)[0]
+        return self.keywords(labels)[0]
 
-    def _best(self, scores: "csr_matrix", counts: "csr_matrix", pairs: "csr_matrix", most: int) -> list[str]:
+    def _best(self, scores: "csr_matrix", counts: "csr_matrix", pairs: "csr_matrix") -> list[str]:
         """The best terms of one cluster: words by score, but a pair of words in the place of both."""
         partners = self._partners(counts, pairs)
         terms: list[str] = []
         named: list[int] = []
         for word in scores.indices[np.argsort(-scores.data, kind="stable")].tolist():
-            if len(terms) == most:
+            if len(terms) == KEYWORDS:
                 break
             if any(akin(self._words[word], self._words[other]) for other in named):
                 continue
@@ -126,14 +127,14 @@ def central(vectors: Vectors, labels: Labels) -> list[int]:
     return [int(rows[np.argmax(vectors[rows] @ vectors[rows].mean(axis=0))]) for rows in clusters]
 
 
-def names(keywords: Sequence[Sequence[str]], most: int = 3) -> list[str]:
+def names(keywords: Sequence[Sequence[str]]) -> list[str]:
     """A name per cluster from its first terms. Its first two are no other cluster's: where they are, the next term is used."""
     taken: set[frozenset[str]] = set()
     names = []
     for number, terms in enumerate(keywords, 1):
         chosen = _untaken(list(terms), taken) or [*terms[:1], f"cluster {number}"]
         taken.add(frozenset(chosen[:LABEL]))
-        names.append(SEPARATOR.join(chosen[:most]))
+        names.append(SEPARATOR.join(chosen[:NAMING]))
     return names
 
 

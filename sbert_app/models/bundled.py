@@ -33,7 +33,7 @@ def bundled_encoder(folder: Path, hardware: Hardware, name: str, weights: bool =
     """The encoder in the bundled folder, which was found to be the official one. weights: as for `Encoder.from_folder`."""
     read = partial(Bert, folder, SimpleNamespace(**read_json(folder / "config.json", name)), hardware)
     transformer = read() if weights else UnreadWeights(read.args[1])
-    backend, config = Tokenizer.from_file(str(folder / "tokenizer.json")), read_json(folder / "tokenizer_config.json")
+    backend, config = Tokenizer.from_file(str(folder / "tokenizer.json")), read_json(folder / "tokenizer_config.json", name)
     tokenizer = SimpleNamespace(  # what an encoder asks of transformers' tokenizer, of which tokenizer.json is the whole
         backend_tokenizer=backend,
         model_max_length=config["model_max_length"],

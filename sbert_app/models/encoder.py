@@ -24,6 +24,7 @@ from sbert_app.vectors import COSINE, Rows, Similarity, Vectors, distinct, in_or
 
 WINDOW = 16_384  # sentences tokenised at a time: bounds memory, and the first batch starts at once
 SPECIAL_TOKENS = 2  # that a tokenizer adds to a sentence, at least
+NO_VECTORS: Vectors = np.empty((0, 0), np.float32)
 
 
 class Encoder(OnEngine):
@@ -113,8 +114,7 @@ class Encoder(OnEngine):
         """The vectors before pooling, with the words they belong to."""
         encodings = self.encodings(sentences)
         vectors = self.hidden([encoding.ids for encoding in encodings])
-        texts, unknown = [self._clean(sentence) for sentence in sentences], self.tokenizer.unk_token
-        return [by_word(encoding, texts[i], vectors[i], unknown) for i, encoding in enumerate(encodings)]
+        return [self._by_word(*each) for each in zip(encodings, sentences, vectors, strict=True)]
 
     def encodings(self, sentences: Sequence[str], prompt: str = "") -> list[Any]:
         """The tokeniser's encodings, one per sentence, with the place of each token in the text; cut at `max_length`."""
@@ -135,21 +135,21 @@ class Encoder(OnEngine):
         return pooled
 
     def split(self, sentence: str) -> TokenVectors:
-        """The words of a sentence and their pieces, without vectors, (T, 0)."""
-        encoding = self._backend.encode(self._clean(sentence))
-        empty = np.empty((len(encoding.ids), 0), dtype=np.float32)
-        return by_word(encoding, self._clean(sentence), empty, self.tokenizer.unk_token)
+        """The words of a sentence and their pieces, without vectors."""
+        return self._by_word(self.encodings([sentence])[0], sentence)
 
     def leave_one_out(self, sentence: str) -> tuple[list[str], Vectors]:
         """The w words of a sentence, and its embedding without each of them, (w, dim)."""
-        encoding = self._backend.encode(self._clean(sentence))
-        tokens = by_word(encoding, self._clean(sentence), np.empty((len(encoding.ids), 0), dtype=np.float32))
-        special = np.array(encoding.special_tokens_mask, dtype=bool)
-        numbers = [number for number in range(len(tokens.words)) if not special[tokens.word == number].any()]
+        (encoding,) = self.encodings([sentence])
+        tokens = self._by_word(encoding, sentence)
+        numbers = np.unique(tokens.word[np.array(encoding.special_tokens_mask) == 0]).tolist()
         shortened = [[i for i, word in zip(encoding.ids, tokens.word, strict=True) if word != number] for number in numbers]
         words = [tokens.words[number] for number in numbers]
         vectors = self.batches(shortened, list(map(len, shortened)), self._start)
         return words, in_order(vectors, len(shortened), self.dim)
+
+    def _by_word(self, encoding: Any, sentence: str, hidden: Vectors = NO_VECTORS) -> TokenVectors:
+        return by_word(encoding, self._clean(sentence), hidden, self.tokenizer.unk_token)
 
     def save(self, folder: Path, title: str = "", facts: Mapping[str, str] | None = None) -> None:
         """Write a sentence-transformers folder with a model card of `facts`. Needs fp32 weights."""

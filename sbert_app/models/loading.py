@@ -50,7 +50,7 @@ def load_transformer(
         return model.eval().to(hardware.device), tokenizer
 
 
-def load_without_weights(folder: Path, name: str = "", **config: Any) -> tuple[UnreadWeights, Any]:
+def load_without_weights(folder: Path, name: str, **config: Any) -> tuple[UnreadWeights, Any]:
     """(config, fast tokenizer) of a folder that was found sound before: without transformers' models, half of a command's start.
 
     config: what the folder's config does not say. Raises UserError for a folder that is damaged.

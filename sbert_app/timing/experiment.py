@@ -1,6 +1,6 @@
 """The whole measurement of a race: which models, under which conditions, then warm up, race, run all pairs of a few, search."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import date
@@ -87,17 +87,9 @@ def run_race(registry: Registry, asked: RaceRequest, device: Device, stopping: C
     cross, trained = cross_encoder_like(registry, encoder, asked.cross_encoder)
     registry.acceleration.wait(READY_SECONDS, stopping)
     encoder, cross = on_one_engine(encoder, cross)
-    conditions = conditions_of(corpus.name, corpus.sentences, encoder, cross, trained, corpus.notes)
-    yield from experiment(Race(encoder, cross, corpus.sentences, device), conditions, asked.seconds, stopping)
-
-
-def conditions_of(
-    corpus: str, sentences: Sequence[str], encoder: Encoder, cross: CrossEncoder, trained: bool, notes: tuple[str, ...] = ()
-) -> Conditions:
-    """The conditions of a race on these sentences, today. trained: whether the cross-encoder's head is."""
-    return Conditions(
-        corpus=corpus,
-        sentences=len(sentences),
+    conditions = Conditions(
+        corpus=corpus.name,
+        sentences=len(corpus.sentences),
         encoder=encoder.name,
         cross_encoder=cross.name,
         head_trained=trained,
@@ -106,10 +98,11 @@ def conditions_of(
         hardware=encoder.runs_on,
         max_tokens=(encoder.max_length, cross.max_length),
         date=date.today().isoformat(),
-        notes=notes,
+        notes=corpus.notes,
         trained_for=cross.trained_for,
         sizes=(size_of(encoder), size_of(cross)),
     )
+    yield from experiment(Race(encoder, cross, corpus.sentences, device), conditions, asked.seconds, stopping)
 
 
 def experiment(race: Race, conditions: Conditions, seconds: float, stopping: Callable[[], bool]) -> Iterator[Step[RaceState]]:

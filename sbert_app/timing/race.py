@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 TURN_SECONDS = 0.5
 SBERT_TURNS = 8  # of SBERT after its first pass: enough to show the spread of its rate
 SAMPLE = 262_144  # pairs sampled for the cross-encoder: all of 724 sentences, more than a CPU scores in any race
-SPARE = 1_000  # pairs drawn besides, of which few are of one row twice
 CHUNK = 2_048  # pairs tokenised at a time: the longest that others wait for the device
 WARM_UP = 96  # items of each lane at least, not measured
 PRODUCT_ROWS, PRODUCT_TURNS = 4_000, 5
@@ -95,11 +94,11 @@ class RaceState:
 class Race:
     """`run` yields the state after each batch; close it to stop, and keep what was measured."""
 
-    def __init__(self, encoder: "Encoder", cross: "CrossEncoder", sentences: Sequence[str], device: Device, seed: int = 0) -> None:
+    def __init__(self, encoder: "Encoder", cross: "CrossEncoder", sentences: Sequence[str], device: Device) -> None:
         self.encoder, self.cross_encoder, self.device = encoder, cross, device
         self.sentences = list(sentences)
         self.embeddings = np.zeros((len(sentences), encoder.dim), dtype=np.float32)
-        self._pairs = sample_pairs(len(sentences), SAMPLE, seed)
+        self._pairs = sample_pairs(len(sentences), SAMPLE)
         self.sbert = Lane(len(sentences), self._encode, device, encoder.engine.settle)
         self.cross = Lane(len(self._pairs), self._score, device, cross.engine.settle)
         self.all_pairs = pairs_of(len(sentences))
@@ -150,22 +149,16 @@ class Race:
                 yield len(rows)
 
 
-def sample_pairs(sentences: int, most: int, seed: int = 0) -> Rows:
+def sample_pairs(sentences: int, most: int) -> Rows:
     """Distinct pairs of rows, (p, 2), the lower one first, in random order: all of them, or a random sample of `most`."""
-    random = np.random.default_rng(seed)
     total = pairs_of(sentences)
-    if total <= 4 * most:
-        return np.stack(np.triu_indices(sentences, 1), axis=1)[random.permutation(total)[:most]]
-    drawn = np.sort(random.integers(0, sentences, (2 * most + SPARE, 2)), axis=1)  # more than enough: at most a quarter are repeats
-    drawn = drawn[drawn[:, 0] < drawn[:, 1]]
-    _, first = np.unique(drawn @ [sentences, 1], return_index=True)
-    return drawn[np.sort(first)[:most]]
+    numbers = np.random.default_rng(0).choice(total, min(most, total), replace=False)
+    higher = ((1 + np.sqrt(1 + 8 * numbers)) // 2).astype(np.int64)  # pairs are numbered (0, 1), (0, 2), (1, 2), (0, 3) ...
+    return np.stack([numbers - higher * (higher - 1) // 2, higher], axis=1)
 
 
 def closest_pair(vectors: Vectors) -> ClosestPair:
     """The pair of highest cosine among unit rows, (n, dim) float32, n >= 2. n(n-1)/2 products, exact."""
-    if len(vectors) < 2:
-        raise ValueError(f"a pair needs two rows, got {len(vectors)}")
     best = -np.inf
     pairs: list[tuple[int, int, float]] = []
     for start in range(0, len(vectors) - 1, BLOCK):

@@ -26,10 +26,6 @@ class Turn:
     seconds: float
     batches: int = 1
 
-    @property
-    def rate(self) -> float:
-        return self.items / self.seconds
-
     def __add__(self, other: "Turn") -> "Turn":
         return Turn(self.items + other.items, self.seconds + other.seconds, self.batches + other.batches)
 
@@ -101,7 +97,7 @@ class Throughput:
 
     @property
     def _rates(self) -> np.ndarray:
-        return np.array([turn.rate for turn in self.turns])
+        return np.array([turn.items / turn.seconds for turn in self.turns])
 
     @property
     def _lengths(self) -> np.ndarray:
@@ -123,11 +119,15 @@ class Lane:
         self, total: int, begin: Callable[[], Iterator[int]], device: Device, settle: Callable[[], float] = lambda: 0.0
     ) -> None:
         self.total = total  # items of a pass
+        self._begin, self._device, self._settle = begin, device, settle
+        self.reset()
+
+    def reset(self) -> None:
+        """Discard all measurements so far, as warm-up."""
         self.done = 0  # items of the first pass so far
         self.waited = 0.0
         self.passes: list[float] = []  # seconds of each complete pass
         self.turns: list[Turn] = []
-        self._begin, self._device, self._settle = begin, device, settle
         self._work: Iterator[int] | None = None
         self._turn = self._pass = NOTHING
 
@@ -162,11 +162,6 @@ class Lane:
         if items is None:
             self.passes.append(self._pass.seconds)
             self._work, self._pass = None, NOTHING
-
-    def reset(self) -> None:
-        """Discard all measurements so far, as warm-up."""
-        self._work, self._turn, self._pass = None, NOTHING, NOTHING
-        self.done, self.waited, self.turns, self.passes = 0, 0.0, [], []
 
     def turn(self, seconds: float) -> Iterator[None]:
         """Work for about `seconds`, yielding after each batch; then record the turn."""

@@ -140,7 +140,7 @@ def test_odd_sentences_get_a_score_and_blank_ones_a_sentence(shared_bench, compa
 def test_other_poolings_are_explained_by_leaving_tokens_out(bench, shallow_folder):
     folder = bench.settings.models / "max-pooled"
     shutil.copytree(shallow_folder, folder)
-    write_layout(folder, replace(read_layout(folder), pooling="max"), 384, 256)
+    write_layout(folder, replace(read_layout(folder, "mine"), pooling="max"), 384, 256)
     result = compare(bench, Session(), "my dog likes music", "the puppy sleeps", "max-pooled")
     assert result.pooling == "max" and result.attribution.method == "leave-one-token-out"
     assert result.attribution.words1 == ["my", "dog", "likes", "music"]

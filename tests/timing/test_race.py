@@ -197,8 +197,3 @@ def test_of_equal_pairs_the_first_is_given_and_all_are_counted(monkeypatch):
     rows[[3, 9, 15]] = rows[9]
     found = race.closest_pair(rows)
     assert (found.row1, found.row2, found.ties) == (3, 9, 3)
-
-
-def test_a_pair_needs_two_rows():
-    with pytest.raises(ValueError, match="two rows"):
-        race.closest_pair(unit_vectors(1))

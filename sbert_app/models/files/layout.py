@@ -34,9 +34,8 @@ class Layout:
     dense: tuple[str, ...] = field(default=(), repr=False)  # folders of the dense layers after pooling
 
 
-def read_layout(folder: Path, name: str = "") -> Layout:
+def read_layout(folder: Path, name: str) -> Layout:
     """Read `modules.json` and its files; without it, mean pooling and a note. Raises UserError if damaged or not supported."""
-    name = name or folder.name
     if not (folder / "modules.json").exists():
         if any((folder / part).exists() for part in WITH_MODULES):
             raise damaged(name, "modules.json is missing")
@@ -87,9 +86,8 @@ def _pooling(model: str, config: dict[str, Any]) -> str:
     return modes[0]
 
 
-def check_files(folder: Path, name: str = "") -> None:
+def check_files(folder: Path, name: str) -> None:
     """Raise UserError for weights other than safetensors (a pickle can run code), or a folder with a file's name."""
-    name = name or folder.name
     files = sorted(folder.iterdir()) if folder.is_dir() else []
     if folders := [path for path in files if path.suffix in FILES and path.is_dir()]:  # transformers would use another tokenizer
         raise damaged(name, f"{folders[0].name} is a folder")
@@ -121,36 +119,36 @@ def write_layout(folder: Path, layout: Layout, dim: int, max_length: int) -> Non
     )
 
 
-def read_json(path: Path, name: str = "") -> Any:
+def read_json(path: Path, name: str) -> Any:
     """The file's content, {} if it does not exist. Raises UserError with the model's name if it cannot be read."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
-        raise damaged(name or path.parent.name, f"{path.name}: {first_line(error)}") from error
+        raise damaged(name, f"{path.name}: {first_line(error)}") from error
 
 
-def kind_of(folder: Path, name: str = "") -> str:
+def kind_of(folder: Path, name: str) -> str:
     """The kind of the model in a folder. Raises UserError if its config.json is damaged, or if there is no model in it."""
     if not any((folder / file).exists() for file in ("config.json", "modules.json")):
         raise UserError(
-            f"The folder {quoted(name or folder.name)} holds no model: it has neither config.json nor modules.json. "
+            f"The folder {quoted(name)} holds no model: it has neither config.json nor modules.json. "
             "Choose a folder that a model was saved in."
         )
     architectures = read_config(folder, name).get("architectures") or [""]
     if not isinstance(architectures, list) or not isinstance(architectures[0], str):
-        raise damaged(name or folder.name, "config.json does not name an architecture")
+        raise damaged(name, "config.json does not name an architecture")
     if architectures[0].endswith("ForSequenceClassification"):
         return "cross-encoder"
     return POLY if (folder / CODES).is_dir() else "encoder"
 
 
-def read_config(folder: Path, name: str = "") -> dict[str, Any]:
+def read_config(folder: Path, name: str) -> dict[str, Any]:
     """The content of config.json, {} if it does not exist. Raises UserError unless it is an object."""
     config = read_json(folder / "config.json", name)
     if not isinstance(config, dict):
-        raise damaged(name or folder.name, "config.json does not hold an object")
+        raise damaged(name, "config.json does not hold an object")
     return config
 
 

@@ -14,6 +14,7 @@ from sbert_app.corpus_map import projecting
 from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN, DRIFT, QUERY, Categories, ColourScale, choices, colouring
 from sbert_app.corpus_map.projecting import Points2D
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
+from sbert_app.corpus_map.selection import near_query
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import open_example
@@ -204,7 +205,7 @@ def test_regrouping_leaves_the_points_and_the_outlier_share_only_joins(shared_be
 def test_a_query_lies_among_its_nearest_rows_and_colours_the_map(shared_bench, session):
     drawn(shared_bench, session)
     corpus_map = place_query(shared_bench, session, "charged two times for the same thing")
-    best = corpus_map.query.best(5)
+    best = near_query(corpus_map).rows[:5]
     assert any("twice" in corpus_map.projection.indexed.corpus.sentences[row] for row in best)
     spread = np.linalg.norm(corpus_map.projection.points - corpus_map.query.point, axis=1)
     assert np.median(spread[best]) < np.quantile(spread, 0.2)
