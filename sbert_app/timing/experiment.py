@@ -18,7 +18,7 @@ from sbert_app.step import Step
 from sbert_app.timing import measurements
 from sbert_app.timing.measurements import SmallRun, median_seconds, query_timings, small_run
 from sbert_app.timing.race import DONE, STOPPED, Race, RaceCorpus, RaceState, product_throughput
-from sbert_app.timing.result import Conditions, FoundPair, TimingResult
+from sbert_app.timing.result import Conditions, TimingResult
 from sbert_app.timing.throughput import Device
 from sbert_app.vectors import unit_rows
 
@@ -135,9 +135,8 @@ def _race_result(race: Race, conditions: Conditions) -> TimingResult | None:
     cross, encode = race.cross.throughput(), race.sbert.throughput()
     if cross is None or encode is None:
         return None
-    state, pair = race.state, race.closest
-    answer = FoundPair(pair, race.sentences[pair.row1], race.sentences[pair.row2], state.answer_seconds or 0.0) if pair else None
-    return TimingResult(conditions, cross, encode, product_throughput(race.encoder.dim, race.device), answer, waited=state.waited)
+    state, product = race.state, product_throughput(race.encoder.dim, race.device)
+    return TimingResult(conditions, cross, encode, product, state.answer, waited=state.waited)
 
 
 def _checks(race: Race, result: TimingResult) -> Iterator[tuple[str, TimingResult]]:

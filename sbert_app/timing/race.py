@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sbert_app.timing.result import ClosestPair, Conditions, TimingResult
+from sbert_app.timing.result import ClosestPair, Conditions, FoundPair, TimingResult
 from sbert_app.timing.throughput import Device, Lane, Throughput, Turn, pairs_of
 from sbert_app.vectors import Rows, Vectors, unit_rows
 
@@ -77,7 +77,7 @@ class LaneState:
 
 @dataclass(frozen=True)
 class RaceState:
-    """The state of both lanes. `closest`: None until SBERT has the answer; `answer_seconds`: the time that took.
+    """The state of both lanes. answer: None until SBERT has it.
 
     conditions: of an experiment; timing: its result so far, None until the race is over.
     """
@@ -85,8 +85,7 @@ class RaceState:
     cross: LaneState
     sbert: LaneState
     waited: float = 0.0  # seconds of waiting for the device
-    closest: ClosestPair | None = None
-    answer_seconds: float | None = None
+    answer: FoundPair | None = None
     conditions: Conditions | None = None
     timing: TimingResult | None = None
 
@@ -102,8 +101,7 @@ class Race:
         self.sbert = Lane(len(sentences), self._encode, device, encoder.engine.settle)
         self.cross = Lane(len(self._pairs), self._score, device, cross.engine.settle)
         self.all_pairs = pairs_of(len(sentences))
-        self.closest: ClosestPair | None = None
-        self._closest_seconds = 0.0
+        self.answer: FoundPair | None = None
 
     def warm_up(self) -> Iterator[None]:
         """Run both models a little, not measured, yielding after each batch: the first ones of a process are slower."""
@@ -125,16 +123,16 @@ class Race:
     def state(self) -> RaceState:
         cross = LaneState(self.cross.done, self.all_pairs, self.cross.first_pass, self.cross.rate)
         sbert = LaneState(self.sbert.done, self.sbert.total, self.sbert.first_pass, self.sbert.rate)
-        answer = self.sbert.first_pass + self._closest_seconds if self.closest else None
-        return RaceState(cross, sbert, self.cross.waited + self.sbert.waited, self.closest, answer)
+        return RaceState(cross, sbert, self.cross.waited + self.sbert.waited, self.answer)
 
     def _turn(self, lane: Lane) -> Iterator[RaceState]:
         for _ in lane.turn(TURN_SECONDS):
-            if self.sbert.passes and self.closest is None:
+            if self.sbert.passes and self.answer is None:
                 with self.device():
                     start = time.perf_counter()
-                    self.closest = closest_pair(unit_rows(self.embeddings))
-                    self._closest_seconds = time.perf_counter() - start
+                    pair = closest_pair(unit_rows(self.embeddings))
+                    seconds = self.sbert.first_pass + time.perf_counter() - start
+                self.answer = FoundPair(pair, self.sentences[pair.row1], self.sentences[pair.row2], seconds)
             yield self.state
 
     def _encode(self) -> Iterator[int]:

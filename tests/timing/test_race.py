@@ -82,8 +82,8 @@ def test_the_race_finds_the_pair_that_brute_force_finds(models, sentences):
     *_, state = run.run(0.8)
     embeddings = unit_rows(encoder.encode(chosen))
     scores = np.triu(embeddings @ embeddings.T, 1)
-    assert (state.closest.row1, state.closest.row2) == np.unravel_index(scores.argmax(), scores.shape)
-    assert state.sbert.done == 120 and state.answer_seconds > state.sbert.seconds > 0
+    assert (state.answer.pair.row1, state.answer.pair.row2) == np.unravel_index(scores.argmax(), scores.shape)
+    assert state.sbert.done == 120 and state.answer.seconds > state.sbert.seconds > 0
     assert state.cross.total == 7_140 and 0 < state.cross.done < 7_140
     assert run.cross.seconds >= 0.8
 

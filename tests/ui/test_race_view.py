@@ -34,7 +34,7 @@ def result():
 
 def lanes(result):
     lanes = LaneState(50, 780, 1.234, 80), LaneState(40, 40, 0.9, 800)
-    state = RaceState(*lanes, 0.0, result.answer.pair, ANSWER_SECONDS, timing=result)
+    state = RaceState(*lanes, 0.0, result.answer, timing=result)
     return race_view.progress(state, ended=True)
 
 

@@ -72,15 +72,15 @@ def _cross_encoder(lane: LaneState, rate: float, model: str) -> Markup:
 
 
 def _sbert(state: RaceState, rate: float, ended: bool, model: str) -> Markup:
-    lane, finished = state.sbert, state.answer_seconds is not None
+    lane, found = state.sbert, state.answer
     unknown = "–" if ended else "…"
     counters = [
         (f"{lane.done:,}", f"of {lane.total:,} sentences"),
-        (spoken(state.answer_seconds or lane.seconds), "for the answer" if finished else "of work"),
+        (spoken(found.seconds if found else lane.seconds), "for the answer" if found else "of work"),
         (digits(rate), "sentences per second"),
-        (f"{pairs_of(lane.total):,}" if finished else unknown, "pairs compared"),
+        (f"{pairs_of(lane.total):,}" if found else unknown, "pairs compared"),
     ]
-    answer = f"Finished: the most similar pair has cosine {state.closest.score:.3f}." if state.closest else ""
+    answer = f"Finished: the most similar pair has cosine {found.pair.score:.3f}." if found else ""
     return _lane(("SBERT", "reads every sentence once", model), "sbert", lane, counters, answer)
 
 
