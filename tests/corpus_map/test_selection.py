@@ -9,15 +9,6 @@ from sbert_app.errors import UserError
 from tests.corpus_map.maps import small_map
 
 
-def test_a_cluster_is_titled_with_its_present_name():
-    corpus_map = small_map()
-    selected = selection.of_group(corpus_map, CLUSTERS, 1)
-    assert selected.rows.tolist() == [4, 5, 6, 7]
-    assert selected.title(corpus_map) == f"4 sentences in “{corpus_map.names[1]}”"
-    assert selected.title(corpus_map.renamed(1, "Broken")) == "4 sentences in “Broken”"
-    assert selection.of_group(corpus_map, CLUSTERS, -1).title(corpus_map) == "2 sentences in “outlier”"
-
-
 @pytest.mark.parametrize(
     ("filters", "rows", "title"),
     [
@@ -34,16 +25,11 @@ def test_filters_select_rows_and_are_named_in_the_title(filters, rows, title):
     assert selected.rows.tolist() == rows and selected.title(corpus_map) == title
 
 
-def test_a_filter_that_cannot_be_is_refused():
-    for filters, message in (({"size": ["1"]}, "no column 'size'"), ({"amount": {"from": "soon"}}, "cannot be compared")):
-        with pytest.raises(UserError, match=message):
-            selection.matching(small_map(), filters)
-
-
 def test_values_lassos_and_neighbours_are_selections_too():
     corpus_map = small_map()
     value = selection.of_group(corpus_map, f"{COLUMN}team", 1)
     assert value.rows.tolist() == [0, 1, 2, 3, 7] and value.title(corpus_map) == "5 sentences with team “Billing”"
+    assert selection.of_group(corpus_map, CLUSTERS, -1).title(corpus_map) == "2 sentences in “outlier”"
     assert selection.inside_lasso(corpus_map, np.array([2])).title(corpus_map) == "1 sentence inside the lasso"
     near = selection.near_row(corpus_map, 3)
     assert near.rows[0] == 3 and near.scores[0] == 1.0 and near.title(corpus_map).startswith("Row 4 and its nearest rows")

@@ -71,10 +71,6 @@ def test_percentile_is_the_share_of_random_pairs_below():
     assert calibration.percentile(-1.1) == 0 and calibration.percentile(1.1) == 100
 
 
-def test_one_sentence_has_nothing_to_be_calibrated_on():
-    assert Calibration.from_embeddings("c", np.ones((1, 4), dtype=np.float32)) is None
-
-
 def scale(random, related, paraphrases):
     scores = [np.sort(np.array(values, dtype=np.float32)) for values in (random, related, paraphrases)]
     return Scale(Calibration("notes.csv", scores[0]), References(scores[1], scores[2], scores[1]))

@@ -225,5 +225,6 @@ def test_table_7_waits_its_turn_and_stops(shared_bench):
     steps = table_7(shared_bench, race_corpus(shared_bench, session), "all-MiniLM-L6-v2", session.begin(TIMING.name))
     rows = next(steps).result
     assert [row.system for row in rows] == ["Average word vectors", "SBERT", "SBERT, smart batching"]
+    assert rows[0].throughput.rate > rows[2].throughput.rate > 0 and {len(row.throughput.turns) for row in rows} == {1}
     session.stop(TIMING.name)
     assert list(steps) == []

@@ -49,15 +49,6 @@ def test_islands_of_the_neighbour_graph_are_joined_by_the_nearest_points():
     assert found.sizes.tolist() == [48, 24]
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3])
-def test_a_handful_of_rows_is_no_reason_to_fail(rows):
-    points, vectors = np.arange(2 * rows, dtype=np.float32).reshape(rows, 2), np.eye(rows, 4, dtype=np.float32)
-    for method in clusters.METHODS:
-        found = cluster(points, vectors, method)
-        assert len(found.labels) == rows
-    assert cluster(np.zeros((9, 2), np.float32), np.ones((9, 4), np.float32)).count == 1
-
-
 def test_two_clusters_are_chosen_where_there_are_two_but_not_where_there_are_none():
     random = np.random.default_rng(0).normal(size=(200, 64)).astype(np.float32)
     vague, halves = unit_rows(random), unit_rows(random + 10 * np.repeat(np.eye(2, 64, dtype=np.float32), 100, axis=0))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sbert_app.mapping import projection
-from sbert_app.mapping.projection import NEIGHBOURS, NeighbourIndex, UmapLayout, placed, preview, scaled
+from sbert_app.mapping.projection import NEIGHBOURS, NeighbourIndex, UmapLayout, preview, scaled
 from sbert_app.vectors import unit_rows
 
 
@@ -57,11 +57,6 @@ def test_the_preview_is_the_principal_components_and_leaves_its_input_alone(vect
         assert abs(np.corrcoef(points[:, axis], centred @ best[axis])[0, 1]) > 0.999
 
 
-def test_rows_that_all_say_the_same_get_a_place_each(encoder):
-    points = preview(unit_rows(np.repeat(encoder.encode(["the same"]), 50, axis=0)))
-    assert len(np.unique(points, axis=0)) == 50 and np.isfinite(points).all()
-
-
 def test_a_fit_stops_within_an_epoch_and_keeps_where_it_was(vectors, near):
     layout = UmapLayout(preview(vectors))
     layout.run(near, stopping=lambda: layout.done >= 5)
@@ -83,14 +78,6 @@ def test_who_waits_for_another_fit_can_be_stopped(vectors, near):
     with projection._ONE_FIT:
         layout.run(near, stopping=lambda: True)
     assert layout.done == 0
-
-
-def test_new_rows_are_placed_among_those_that_mean_the_same(encoder, vectors, laid_out, sentences):
-    index = NeighbourIndex(vectors)
-    said_again = unit_rows(encoder.encode([f"{sentence} Please help." for sentence in sentences[:40]]))
-    distances = np.linalg.norm(placed(index.search(said_again, NEIGHBOURS).rows, laid_out.points) - laid_out.points[:40], axis=1)
-    elsewhere = np.linalg.norm(laid_out.points[100:140] - laid_out.points[:40], axis=1)
-    assert np.median(distances) < np.median(elsewhere) / 3
 
 
 def test_own_coordinates_are_stretched_into_the_square():

@@ -64,12 +64,6 @@ def home(tmp_path_factory, model_folder, witness) -> Path:
 
 
 @pytest.fixture
-def copied(home, tmp_path) -> Path:
-    """The converted models, for a test that damages them."""
-    return Path(shutil.copytree(home, tmp_path / "openvino"))
-
-
-@pytest.fixture
 def fast(home, model_folder, cpu) -> Encoder:
     """The bundled encoder on OpenVINO: at once, as for a command, which lives for one job, if nothing is converted."""
     encoder = Encoder.from_folder(model_folder, cpu)
@@ -138,14 +132,6 @@ def test_a_job_that_began_on_torch_gives_every_core_a_batch_once_the_faster_engi
     assert max(len(fast.engine._running) for _ in stream) == fast.engine.ahead > 0
 
 
-def test_a_race_of_pairs_gives_every_core_a_batch_too(home, model_folder, cpu, sentences):
-    cross = CrossEncoder.from_adapter(model_folder, CROSS_ENCODER, cpu)
-    stream = cross.stream(list(zip(sentences[:300], reversed(sentences[:300]), strict=True)))
-    next(stream)
-    Acceleration(home, cpu, converts=False).begin(cross, (model_folder, CROSS_ENCODER))
-    assert max(len(cross.engine._running) for _ in stream) == cross.engine.ahead > 0
-
-
 def test_a_process_that_converts_nothing_does_not_wait_for_one_that_converts(tmp_path, model_folder):
     assert network("encoder", (model_folder,), tmp_path, threading.Event(), converts=False) is None
     (lock,) = tmp_path.glob("*.lock")
@@ -185,18 +171,6 @@ def test_weights_that_are_being_read_when_the_engine_comes_are_given_up_too(tiny
     assert model._transformer is None
 
 
-def test_a_registry_converts_in_the_background_and_finds_it_again(home, tmp_path):
-    settings = settings_of(tmp_path / "home")
-    shutil.copytree(home, settings.cache / "openvino")
-    registry = Registry(settings, converts=False)
-    encoder, cross = registry.encoder(), registry.cross_encoder("cross-MiniLM-L6-stsb")
-    registry.acceleration.wait()
-    assert encoder.engine.name == cross.engine.name == "OpenVINO"
-    untrained = registry.encoder("new/dan")
-    registry.acceleration.wait()
-    assert untrained.engine.name == registry.trainable().engine.name == "torch"
-
-
 SECOND_START = """
 import pickle, sys
 from pathlib import Path
@@ -224,6 +198,8 @@ def test_a_model_found_right_before_starts_without_transformers_models(home, tmp
     registry = Registry(settings, converts=False)
     assert registry.acceleration.ready("encoder", (model_folder,)) is None
     first = registry.encoder(), registry.cross_encoder(DEFAULT_CROSS_ENCODER)
+    assert {model.engine.name for model in first} == {"OpenVINO"}
+    assert registry.encoder("new/dan").engine.name == registry.trainable().engine.name == "torch"
     done = subprocess.run([sys.executable, "-c", SECOND_START, settings.home], check=True, capture_output=True)
     embeddings, scores, fingerprints = pickle.loads(done.stdout)
     np.testing.assert_allclose(embeddings, encoder.encode(ODD), atol=2e-6)
@@ -235,7 +211,8 @@ def test_a_model_found_right_before_starts_without_transformers_models(home, tmp
     assert registry.acceleration.ready("encoder", (model_folder,)) is None
 
 
-def test_a_changed_byte_is_noticed_and_the_network_deleted(copied, model_folder):
+def test_a_changed_byte_is_noticed_and_the_network_deleted(home, tmp_path, model_folder):
+    copied = shutil.copytree(home, tmp_path / "openvino")
     path = network("encoder", (model_folder,), copied, threading.Event())
     weights = path.with_suffix(".bin")
     content = bytearray(weights.read_bytes())
@@ -245,10 +222,10 @@ def test_a_changed_byte_is_noticed_and_the_network_deleted(copied, model_folder)
     assert not path.parent.exists()
 
 
-def test_another_model_gets_another_network(copied, model_folder, tmp_path):
+def test_another_model_gets_another_network(home, model_folder, tmp_path):
     changed = Path(shutil.copytree(model_folder, tmp_path / "changed"))
     (changed / "config.json").write_text((changed / "config.json").read_text() + "\n")
-    assert network("encoder", (changed,), copied, threading.Event(), converts=False) is None
+    assert network("encoder", (changed,), home, threading.Event(), converts=False) is None
 
 
 def test_what_does_not_convert_stays_on_torch_and_says_why(tmp_path, tiny, model_folder, cpu, encoder, caplog):

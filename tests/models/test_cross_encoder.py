@@ -6,7 +6,6 @@ from sentence_transformers import CrossEncoder as Theirs
 from sbert_app.errors import UserError
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.trained_for import ANSWERS, UNKNOWN
 
 FP32 = choose_hardware("cpu", "fp32")
 BATCH = 4  # of theirs, which pads: a long text in a batch of 32 costs ten seconds
@@ -85,16 +84,3 @@ def test_an_activation_that_is_not_computed_here_is_named(cross_folder, tmp_path
     folder = cross_folder(tmp_path / "cross", sentence_transformers={"activation_fn": "torch.nn.modules.activation.Tanh"})
     with pytest.raises(UserError, match=r"'cross' ends in the activation 'Tanh'\. This app computes Sigmoid and Identity: choose"):
         CrossEncoder.from_folder(folder, FP32)
-
-
-def test_what_it_was_trained_for_stays_with_it(cross_folder, tmp_path):
-    folder = cross_folder(tmp_path / "cross", 1, "---\ndatasets: [ms_marco]\n---\n")
-    assert CrossEncoder.from_folder(folder, FP32).cast(FP32).trained_for == ANSWERS
-    assert CrossEncoder.from_folder(cross_folder(tmp_path / "mine"), FP32).trained_for == UNKNOWN
-
-
-def test_labels_have_their_names(cross_folder, tmp_path):
-    labels = ["contradiction", "entailment", "neutral"]
-    named = cross_folder(tmp_path / "named", 3, id2label={str(i): label for i, label in enumerate(labels)}, label2id={})
-    assert CrossEncoder.from_folder(named, FP32).label_names == labels
-    assert CrossEncoder.from_folder(cross_folder(tmp_path / "numbered", 3), FP32).label_names == []

@@ -17,7 +17,6 @@ from sbert_app.models.registry import Registry
 
 NAMES = {
     "newline at its end": f"{DEFAULT_ENCODER}\n",
-    "newline": "org/mo\ndel",
     "5,000 characters": "x" * 5_000,
     "300 characters": "x" * 300,
     "a long path": "/".join(["x" * 300] * 3),
@@ -25,15 +24,11 @@ NAMES = {
     "NUL": "a\0b",
     "lone surrogate": "a\ud800b",
     "list": ["a"],
-    "dict": {"a": 1},
     "none": None,
-    "number": 7,
     "here": ".",
-    "above": "..",
     "root": "/",
     "home": "~",
     "another's home": "~nobody-of-this-name/x",
-    "root's home": "~root",
     "climbing run": "runs/../x",
     "a file": str(__file__),
     "a run with a newline": "runs/2026-01-01-abc\n",
@@ -74,10 +69,6 @@ def test_a_name_that_leads_nowhere_is_a_sentence_and_leaves_nothing_behind(regis
 
 def test_blanks_around_a_name_do_not_matter_and_a_blank_one_is_the_default(registry):
     assert registry.encoder("") is registry.encoder(f" {DEFAULT_ENCODER} ")
-
-
-def test_a_long_name_is_cut_in_the_message(registry):
-    assert "x" * 79 + "…" in refusal(registry.encoder, "org/" + "x" * 900).replace("org/" + "x" * 75, "x" * 79)
 
 
 @pytest.mark.parametrize("content", ROTTEN.values(), ids=ROTTEN)

@@ -139,11 +139,6 @@ def test_prompts_go_before_the_text(encoder):
     assert np.abs(asking.encode(["cats"], asking.prompt("query")) - encoder.encode(["query: cats"])).max() < 1e-6
 
 
-def test_rounded_weights_are_not_saved(model_folder, tmp_path):
-    with pytest.raises(ValueError, match="only fp32 weights are saved"):
-        Encoder.from_folder(model_folder, choose_hardware("cpu", "bf16")).save(tmp_path)
-
-
 def test_token_vectors_name_words_and_pool_to_the_embedding(encoder):
     tokens = encoder.token_vectors(["Unfathomably café", "short"])[0]
     assert tokens.words == ["[CLS]", "Unfathomably", "café", "[SEP]"]

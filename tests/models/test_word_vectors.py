@@ -19,12 +19,6 @@ def test_a_sentence_is_the_mean_of_its_known_words(write):
     assert words("Don't, Über-cat!") == ["don", "t", "über", "cat"]
 
 
-def test_only_wanted_words_are_kept_of_a_gzipped_file(write):
-    vectors = WordVectors.read(write("small.txt.gz", FILE), {"cat"})
-    ((_, embeddings),) = vectors.stream(["the", "cat"])
-    assert embeddings.tolist() == [[0, 0], [0, 1]]
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [

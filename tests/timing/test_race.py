@@ -107,14 +107,6 @@ def test_the_lanes_take_turns_under_one_lock(models, sentences, monkeypatch):
     assert max(abs(s - c) for s, c in holders) <= 2  # neither runs ahead
 
 
-def test_a_race_can_be_left_at_any_batch(models, sentences):
-    run = race.Race(*models, list(dict.fromkeys(sentences))[:60], nullcontext)
-    states = run.run(60)
-    next(states)
-    states.close()
-    assert run.sbert.throughput().items > 0
-
-
 @pytest.mark.parametrize(("sentences", "most"), [(20, 1_000), (300, 100), (5_000, 64)])
 def test_pairs_are_drawn_once_each_and_point_upwards(sentences, most):
     pairs = [*map(tuple, race.sample_pairs(sentences, most).tolist())]
@@ -164,15 +156,6 @@ def test_average_word_vectors_are_the_mean_of_the_input_vectors(encoder, sentenc
 def test_without_smart_batching_the_embeddings_are_the_same(encoder, sentences):
     found = np.concatenate([vectors for _, vectors in measurements.plain_stream(encoder, sentences[:40], 16)])
     assert np.abs(found - encoder.encode(sentences[:40])).max() < 1e-5
-
-
-def test_table_7_has_its_three_systems(models, sentences, monkeypatch):
-    monkeypatch.setattr(measurements, "TURNS", 2)
-    monkeypatch.setattr(measurements, "TURN_SECONDS", 0.1)
-    *_, rows = measurements.measure_systems(models[0], sentences[:200], nullcontext)
-    assert [row.system for row in rows] == ["Average word vectors", "SBERT", "SBERT, smart batching"]
-    assert rows[0].throughput.rate > rows[2].throughput.rate > 0
-    assert all(len(row.throughput.turns) == 2 for row in rows)
 
 
 def unit_vectors(count, seed=0):

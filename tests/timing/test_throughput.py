@@ -18,14 +18,10 @@ def test_pairs_of_the_papers_ten_thousand():
     assert (pairs_of(1), pairs_of(2), pairs_of(200)) == (0, 1, 19_900)
 
 
-def test_one_disturbed_turn_does_not_move_the_rate():
+def test_one_disturbed_turn_does_not_move_the_rate_and_a_turn_weighs_as_long_as_it_lasted():
     assert rates(100, 102, 98, 101, 5).rate == 100
     assert rates(100, 102, 98, 101, 5).spread == (5, 102)
-
-
-def test_a_turn_weighs_as_long_as_it_lasted():
-    short = Throughput((Turn(1, 0.01), Turn(1, 0.01), Turn(50, 1.0)))
-    assert short.rate == 50
+    assert Throughput((Turn(1, 0.01), Turn(1, 0.01), Turn(50, 1.0))).rate == 50
 
 
 def test_the_band_holds_the_rate_and_narrows_with_more_turns():
@@ -39,10 +35,9 @@ def test_the_band_holds_the_rate_and_narrows_with_more_turns():
 
 
 def test_nothing_done_is_no_throughput():
-    with pytest.raises(ValueError, match="needs turns with items and time"):
-        Throughput(())
-    with pytest.raises(ValueError, match="needs turns with items and time"):
-        Throughput((Turn(0, 1.0),))
+    for turns in ((), (Turn(0, 1.0),)):
+        with pytest.raises(ValueError, match="needs turns with items and time"):
+            Throughput(turns)
 
 
 def test_a_faster_rate_means_fewer_seconds():
@@ -58,14 +53,10 @@ def test_estimates_add_up_and_an_unknown_band_stays_unknown():
     assert (Extrapolation(1, 0.5, 2) + Extrapolation(10)).low is None
 
 
-def test_ten_thousand_sentences_take_what_the_paper_says():
+def test_ten_thousand_sentences_take_what_the_paper_says_and_more_grow_with_the_pairs_or_with_the_sentences():
     times = Published()
     assert times.cross_seconds(10_000).seconds == pytest.approx(65 * 3600)
     assert times.sbert_seconds(10_000).seconds == pytest.approx(5.01)
-
-
-def test_the_cross_encoder_grows_with_the_pairs_and_sbert_with_the_sentences():
-    times = Published()
     assert times.cross_seconds(20_000).seconds == pytest.approx(4 * 65 * 3600, rel=1e-3)
     assert times.sbert_seconds(20_000).seconds == pytest.approx(10.04, rel=1e-3)
 
@@ -82,9 +73,6 @@ def test_between_measured_points_the_power_law_keeps_to_them_and_below_it_stays(
     assert [power_law(sizes, seconds, size) for size in sizes] == pytest.approx(seconds)
     assert 2e-5 < power_law(sizes, seconds, 4_000) < 6e-4
     assert power_law(sizes, seconds, 10) == pytest.approx(2e-5)
-
-
-def test_the_power_law_with_one_point_stays_where_it_is():
     assert power_law([1_000], [0.5], 9_000) == pytest.approx(0.5)
 
 
