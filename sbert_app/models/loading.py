@@ -38,8 +38,17 @@ def load_transformer(
     """Load (model in eval mode, fast tokenizer). labels: outputs of a new, random head. Raises UserError for a damaged folder."""
     name = name or folder.name
     check_files(folder, name)
+    head = {} if labels is None else {"num_labels": labels}
     with LOADING:
-        model, tokenizer, report = _from_disk(folder, auto_class, labels, name)
+        transformers = import_transformers()
+        import sbert_app.models.words.network  # noqa: F401 - makes it known to AutoModel
+
+        with _readable(name):
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
+            # fp32, cast later: loading in another type would change torch's default for all threads
+            model, report = getattr(transformers, auto_class).from_pretrained(
+                folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **LOCAL, **head
+            )
         if model.config.is_encoder_decoder or not getattr(tokenizer, "is_fast", False):
             raise UserError(f"The model {quoted(name)} is not an encoder with a fast tokenizer: choose another model.")
         prefix = "" if labels is None else f"{model.base_model_prefix}."  # with a new head, only the transformer must be complete
@@ -69,21 +78,6 @@ def import_transformers() -> Any:
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     return transformers
-
-
-def _from_disk(folder: Path, auto_class: str, labels: int | None, name: str) -> tuple[Any, Any, dict[str, Any]]:
-    """Return (model, tokenizer, transformers' report on the weights). The caller holds LOADING."""
-    transformers = import_transformers()
-    import sbert_app.models.words.network  # noqa: F401 - makes it known to AutoModel
-
-    head = {} if labels is None else {"num_labels": labels}
-    with _readable(name):
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
-        # fp32, cast later: loading in another type would change torch's default for all threads
-        model, report = getattr(transformers, auto_class).from_pretrained(
-            folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **LOCAL, **head
-        )
-    return model, tokenizer, report
 
 
 @contextmanager

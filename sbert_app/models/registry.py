@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from sbert_app.errors import UserError
-from sbert_app.models.acceleration import PATIENCE, Acceleration
+from sbert_app.models.acceleration import Acceleration
 from sbert_app.models.bundled import bundled_cross_encoder, bundled_encoder
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
@@ -43,12 +43,11 @@ LOADERS: dict[str, Callable[..., Any]] = {DEFAULT_CROSS_ENCODER: bundled_cross_e
 class Registry:
     """Models by name: bundled, untrained, saved by this app, a Hub name, or (local mode) any folder."""
 
-    def __init__(self, settings: Settings, converts: bool = True, patience: float = PATIENCE, **options: Any) -> None:
-        """converts, patience, options: as for `Acceleration`."""
+    def __init__(self, settings: Settings, **options: Any) -> None:
+        """options: as for `Acceleration`."""
         self.settings = settings
         self.hardware = choose_hardware(settings.device, settings.precision)
-        wanted = settings.engine == "auto"
-        self.acceleration = Acceleration(settings.cache / "openvino", self.hardware, wanted, converts, patience, **options)
+        self.acceleration = Acceleration(settings.cache / "openvino", self.hardware, settings.engine == "auto", **options)
         self._loaded: OrderedDict[tuple[str, str], Any] = OrderedDict()
         self._once_loaded: set[tuple[str, str]] = set()
         self._loading: WeakValueDictionary[tuple[str, str], threading.Lock] = WeakValueDictionary()  # as long as somebody waits

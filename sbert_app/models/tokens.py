@@ -1,7 +1,6 @@
 """The tokens of a text: where they are, their vectors as MaxSim compares them, and passages that a model reads whole."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.ranking.lexical import Span, sentence_spans
 from sbert_app.models.encoder import SPECIAL_TOKENS, Encoder
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.vectors import Rows, Vectors, unit_rows
 
 # One sentence is lost in the mean of a long passage. A question answered by the last of 240 unrelated sentences: the text is first
 # among 690 rows for 97 % of questions with passages of up to 32 tokens, 45 % with 64, none with 128. Where a text keeps to its
@@ -21,17 +20,6 @@ Offsets = NDArray[np.int64]  # of tokens: first characters, or last + 1, (T,)
 Tokens = tuple[int, int]  # first token, last + 1
 
 
-@dataclass(frozen=True)
-class Places:
-    """Where the T own tokens of a sentence are: the first and last character + 1 of each, (T, 2), and the number of its word, (T,).
-
-    In scripts without spaces the tokeniser's own words are meant, in others what is between spaces and punctuation.
-    """
-
-    spans: NDArray[np.int64]
-    words: NDArray[np.int64]
-
-
 def own_token_vectors(encoder: Encoder, sentences: Sequence[str], prompt: str = "") -> list[Vectors]:
     """The unit vectors of each sentence's own tokens, (T, width) float32; (0, width) for a sentence without any."""
     encodings = encoder.encodings(sentences, prompt)
@@ -40,11 +28,14 @@ def own_token_vectors(encoder: Encoder, sentences: Sequence[str], prompt: str = 
     return [unit_rows(rows[positions]) for rows, positions in zip(vectors, own, strict=True)]
 
 
-def places(encoder: Encoder, sentence: str, prompt: str = "") -> Places:
-    """Where a sentence's own tokens are, in the order of their vectors."""
+def places(encoder: Encoder, sentence: str, prompt: str = "") -> tuple[Rows, Rows]:
+    """Where a sentence's T own tokens are: the first and last character + 1 of each, (T, 2), and the number of its word, (T,).
+
+    In scripts without spaces the tokeniser's own words are meant, in others what is between spaces and punctuation.
+    """
     encoding = encoder.encodings([sentence], prompt)[0]
     own, spans = _own(encoding, len(prompt))
-    return Places(np.clip(spans, 0, len(sentence)), np.array([encoding.word_ids[i] for i in own.tolist()], dtype=np.int64))
+    return np.clip(spans, 0, len(sentence)), np.array([encoding.word_ids[i] for i in own.tolist()], dtype=np.int64)
 
 
 def characters_read(encoder: Encoder, sentence: str, prompt: str = "") -> int:

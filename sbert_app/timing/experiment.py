@@ -28,13 +28,6 @@ QUERIES = 24
 BACKBONE = ("model_type", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size")
 
 
-def on_one_engine(encoder: Encoder, cross: CrossEncoder) -> tuple[Encoder, CrossEncoder]:
-    """Both on one engine, which stays the same: their own if they share it, else torch. For timing them side by side."""
-    if encoder.engine.name == cross.engine.name:
-        return encoder.on(encoder.engine), cross.on(cross.engine)
-    return encoder.on(encoder.torch_engine), cross.on(cross.torch_engine)
-
-
 def size_of(model: Encoder | CrossEncoder) -> str:
     """The size of its transformer, such as "6 layers of 384"; the type of an encoder over word vectors."""
     config = model.config
@@ -86,7 +79,9 @@ def run_race(registry: Registry, asked: RaceRequest, device: Device, stopping: C
     corpus, encoder = asked.corpus, registry.encoder(asked.model)
     cross, trained = cross_encoder_like(registry, encoder, asked.cross_encoder)
     registry.acceleration.wait(READY_SECONDS, stopping)
-    encoder, cross = on_one_engine(encoder, cross)
+    shared = encoder.engine.name == cross.engine.name  # else torch for both, side by side on one engine, which stays the same
+    encoder = encoder.on(encoder.engine if shared else encoder.torch_engine)
+    cross = cross.on(cross.engine if shared else cross.torch_engine)
     conditions = Conditions(
         corpus=corpus.name,
         sentences=len(corpus.sentences),

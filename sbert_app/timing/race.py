@@ -100,7 +100,6 @@ class Race:
         self._pairs = sample_pairs(len(sentences), SAMPLE)
         self.sbert = Lane(len(sentences), self._encode, device, encoder.engine.settle)
         self.cross = Lane(len(self._pairs), self._score, device, cross.engine.settle)
-        self.all_pairs = pairs_of(len(sentences))
         self.answer: FoundPair | None = None
 
     def warm_up(self) -> Iterator[None]:
@@ -121,7 +120,7 @@ class Race:
 
     @property
     def state(self) -> RaceState:
-        cross = LaneState(self.cross.done, self.all_pairs, self.cross.first_pass, self.cross.rate)
+        cross = LaneState(self.cross.done, pairs_of(len(self.sentences)), self.cross.first_pass, self.cross.rate)
         sbert = LaneState(self.sbert.done, self.sbert.total, self.sbert.first_pass, self.sbert.rate)
         return RaceState(cross, sbert, self.cross.waited + self.sbert.waited, self.answer)
 

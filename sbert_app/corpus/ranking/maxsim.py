@@ -110,12 +110,9 @@ class QueryTokens:
         from sbert_app.models.tokens import own_token_vectors, places  # imports torch
 
         prompt = encoder.prompt("query")
-        tokens = places(encoder, query, prompt)
-        self.word = tokens.words
-        self.texts = {
-            word: query[slice(*extent(tokens.spans[tokens.words == word]))] for word in dict.fromkeys(tokens.words.tolist())
-        }
-        self.weights = token_weights(lexical, self.texts, tokens.words)
+        spans, self.word = places(encoder, query, prompt)
+        self.texts = {word: query[slice(*extent(spans[self.word == word]))] for word in dict.fromkeys(self.word.tolist())}
+        self.weights = token_weights(lexical, self.texts, self.word)
         self._vectors = own_token_vectors(encoder, [query], prompt)[0]
 
     def match(self, rows: Sequence[Vectors]) -> TokenMatches:
@@ -165,7 +162,7 @@ class TokenComparison:
     def words(self, row: int) -> tuple[WordMatch, ...]:
         """Which words met, the heaviest first; a query word without weight is left out."""
         number, part = self._parts[row]
-        places = self._places(part.text)
+        spans, words = self._places(part.text)
         total = float(self._query.weights.sum()) or 1.0
         matches = []
         for word, query_word in self._query.texts.items():
@@ -174,7 +171,7 @@ class TokenComparison:
             best = pieces[int(self.matches.similarities[number, pieces].argmax())]
             token = int(self.matches.tokens[number, best])
             if weight > 0 and token >= 0:
-                start, end = extent(places.spans[places.words == places.words[token]])
+                start, end = extent(spans[words == words[token]])
                 similarity = float(self.matches.similarities[number, pieces].mean())
                 own = part.text[start:end], part.start + start, part.start + end
                 matches.append(WordMatch(query_word, *own, similarity, weight))

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors
 from tokenizers.models import WordLevel
-from torch import Tensor, nn
+from torch import Tensor
 
 from sbert_app.errors import UserError
 from sbert_app.models.dense import Dense
@@ -17,7 +17,7 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.finding import checked_bundled_folder
 from sbert_app.models.files.layout import Layout, quoted
-from sbert_app.models.files.listing import DESIGNS, Design
+from sbert_app.models.files.listing import DESIGNS
 from sbert_app.models.loading import LOADING, import_transformers, load_transformer
 from sbert_app.models.words.vectors import read_all
 
@@ -40,30 +40,20 @@ def untrained(name: str, hardware: Hardware, files: bool) -> Encoder:
     generator = torch.Generator().manual_seed(SEED)
     sizes = design.dense and (vectors.shape[1], *design.dense)
     dense = [Dense(*pair) for pair in pairwise(sizes)]
-    network = _network(vectors, design)
-    _fill([*dense, *filter(None, [network.lstm])], generator)
-    note = f"Not trained yet: {design.about}. Its weights are random: train it on the Fine-tune tab."
-    folders = tuple(f"{number}_Dense" for number, _ in enumerate(dense, 2))
-    layout = Layout(design.pooling, max_length=MAX_LENGTH, note=note, dense=folders)
-    return Encoder(name, network.eval().to(hardware.device), tokenizer, layout, hardware, dense)
-
-
-def _network(vectors: Tensor, design: Design) -> Any:
     with LOADING:  # creating it changes torch's global state
         import_transformers()
         from sbert_app.models.words.network import WordConfig, WordNetwork
 
         network = WordNetwork(WordConfig(len(vectors), vectors.shape[1], design.units, design.frozen))
     network.embeddings.weight.data.copy_(vectors)
-    return network
-
-
-def _fill(modules: Sequence[nn.Module], generator: torch.Generator) -> None:
-    """Draw the weights from the generator: torch's own would depend on what other threads draw."""
-    for module in modules:
-        for parameter in module.parameters():
+    for module in [*dense, *filter(None, [network.lstm])]:
+        for parameter in module.parameters():  # drawn from the generator: torch's own would depend on what other threads draw
             bound = parameter.shape[-1] ** -0.5
             parameter.data.uniform_(-bound, bound, generator=generator)
+    note = f"Not trained yet: {design.about}. Its weights are random: train it on the Fine-tune tab."
+    folders = tuple(f"{number}_Dense" for number, _ in enumerate(dense, 2))
+    layout = Layout(design.pooling, max_length=MAX_LENGTH, note=note, dense=folders)
+    return Encoder(name, network.eval().to(hardware.device), tokenizer, layout, hardware, dense)
 
 
 def _bundled(hardware: Hardware) -> tuple[Any, Tensor]:

@@ -52,7 +52,7 @@ def test_neither_the_batch_nor_its_order_nor_padding_changes_token_vectors(encod
 
 def test_a_prompt_leaves_only_the_sentences_own_tokens(encoder):
     assert own_token_vectors(encoder, [QUERY], "query: ")[0].shape == own_token_vectors(encoder, [QUERY])[0].shape
-    marked = places(encoder, QUERY, "query: ").spans
+    marked = places(encoder, QUERY, "query: ")[0]
     assert [QUERY[start:end] for start, end in marked] == QUERY.split()
 
 
