@@ -153,7 +153,7 @@ class TokenVectors:
     unknown: int = 0  # tokens that are not in the vocabulary
 
 
-def by_word(encoding: Any, text: str, hidden: Vectors, unknown: str | None = None) -> TokenVectors:
+def by_word(encoding: Any, text: str, hidden: Vectors, unknown: str | None) -> TokenVectors:
     """Number the words of a tokeniser's encoding of `text`. hidden: (T or more, dim); unknown: the token of unknown pieces."""
     words: list[str] = []
     numbers: list[int] = []

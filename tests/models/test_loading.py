@@ -2,7 +2,6 @@
 
 import threading
 
-import numpy as np
 import pytest
 import torch
 
@@ -99,12 +98,3 @@ def test_what_is_computed_and_never_saved_keeps_its_digits():
     module.register_buffer("angles", torch.tensor([0.1]), persistent=False)
     cast(module, torch.bfloat16)
     assert module.angles.dtype == torch.float32 and module.weight.dtype == torch.bfloat16
-
-
-def test_an_encoder_cast_after_loading_is_what_transformers_would_have_cast(model_folder, sentences):
-    from transformers import AutoModel
-
-    ours = Encoder.from_folder(model_folder, choose_hardware("cpu", "bf16"))
-    theirs = AutoModel.from_pretrained(model_folder, dtype=torch.bfloat16)
-    assert all((a == b).all() for a, b in zip(ours.transformer.parameters(), theirs.parameters(), strict=True))
-    assert np.isfinite(ours.encode(sentences[:3])).all()
