@@ -14,6 +14,7 @@ from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.result import ModelComparison, Projection
 from sbert_app.mapping import projection
+from sbert_app.mapping.clusters import sample_of
 from sbert_app.mapping.projection import NEIGHBOURS, NeighbourIndex, Neighbours, Points, UmapLayout, drift, same_label
 from sbert_app.runtime.device import EmbeddingJob
 from sbert_app.runtime.line import Line, Stop, place_in_line
@@ -61,9 +62,7 @@ def project(indexed: IndexedCorpus, line: Line, stop: Stop) -> Iterator[Points2D
 
 def fitted_rows(rows: int) -> NDArray[np.int64]:
     """The rows that are projected: all of them, or a seeded sample in file order."""
-    if rows <= MOST_FITTED:
-        return np.arange(rows)
-    return np.sort(np.random.default_rng(projection.SEED).choice(rows, MOST_FITTED, replace=False))
+    return np.arange(rows) if rows <= MOST_FITTED else sample_of(rows, MOST_FITTED)
 
 
 def own_points(indexed: IndexedCorpus) -> Points | None:

@@ -80,9 +80,10 @@ def cluster(points: Points, vectors: Vectors, method: str = K_MEANS, count: int 
 def _choose_count(points: Points, vectors: Vectors) -> tuple[int, str]:
     """The largest number of clusters with nearly the best silhouette. Without clear clusters the very best is mostly 2."""
     from sklearn.metrics import silhouette_score
+    from sklearn.metrics.pairwise import cosine_distances
 
     sample = sample_of(len(points))
-    distances, chosen = distances_of(vectors[sample]), points[sample]
+    distances, chosen = cosine_distances(vectors[sample]), points[sample]
     most = min(len(np.unique(chosen, axis=0)) - 1, 2 * len(sample) ** 0.5)
     scores: dict[int, float] = {}
     for count in (count for count in CANDIDATES if count <= most):
@@ -111,20 +112,13 @@ def silhouettes(vectors: Vectors, labels: Labels) -> tuple[float | None, dict[in
     chosen = labels[sample]
     if not 1 < len(np.unique(chosen)) < len(chosen):
         return None, {}
-    values = silhouette_samples(distances_of(vectors[sample]), chosen, metric="precomputed")
+    values = silhouette_samples(vectors[sample], chosen, metric="cosine")
     return float(values.mean()), {int(c): float(values[chosen == c].mean()) for c in np.unique(chosen)}
 
 
-def sample_of(rows: int) -> NDArray[np.int64]:
-    """Sample up to 2,000 row numbers below `rows`, seeded, in order."""
-    return np.sort(np.random.default_rng(SEED).choice(rows, min(rows, SAMPLE), replace=False))
-
-
-def distances_of(vectors: Vectors) -> NDArray[np.float32]:
-    """Cosine distances between all unit rows, (n, dim) -> (n, n), the diagonal exactly 0."""
-    distances: NDArray[np.float32] = np.maximum(0, 1 - vectors @ vectors.T)
-    np.fill_diagonal(distances, 0)
-    return distances
+def sample_of(rows: int, most: int = SAMPLE) -> NDArray[np.int64]:
+    """Sample up to `most` row numbers below `rows`, seeded, in order."""
+    return np.sort(np.random.default_rng(SEED).choice(rows, min(rows, most), replace=False))
 
 
 def with_fewer_outliers(clustering: Clustering, points: Points, share: float) -> Clustering:
