@@ -8,13 +8,12 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import warnings
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -132,7 +131,7 @@ def _run(arguments: list[str], stop: Event) -> None:
 def main(kind: str, out: str, *folders: str) -> int:
     if hasattr(os, "nice"):
         os.nice(NICE)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    Thread(target=_end_with_parent, daemon=True).start()
     try:
         convert(kind, Path(out), *map(Path, folders))
     except Exception as error:  # a model can fail in as many ways as there are models: the caller continues with torch
