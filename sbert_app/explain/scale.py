@@ -106,12 +106,7 @@ class Scale:
         return Mark("other words", _quantile(scores, 0.5), len(scores))
 
     def word(self, score: float) -> str:
-        """One of WORDS, by the score alone."""
-        return next((word for word, least in zip(WORDS, self.thresholds, strict=False) if score >= least), UNRELATED)
-
-    @property
-    def thresholds(self) -> tuple[float, float, float, float]:
-        """The least score of each of WORDS but the last, falling.
+        """One of WORDS, by the score alone.
 
         A pair is loosely related if it is nearer to related pairs than to random ones, close in topic if it scores higher than a
         quarter of the related pairs, close in meaning if it is nearer to paraphrases than to related pairs, and it has the same
@@ -121,7 +116,8 @@ class Scale:
         loose = (random + related) / 2
         topic = max(loose, _quantile(self.references.related, 0.25))
         close = max(topic, (related + paraphrase) / 2)
-        return max(close, paraphrase), close, topic, loose
+        thresholds = max(close, paraphrase), close, topic, loose
+        return next((word for word, least in zip(WORDS, thresholds, strict=False) if score >= least), UNRELATED)
 
     def verdict(self, score: float, cautions: Collection[str]) -> str:
         """The word for a pair with these kinds of cautions: what may contradict is at most close in topic."""
