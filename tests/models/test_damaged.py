@@ -147,6 +147,7 @@ def test_rotten_weights_are_a_sentence(registry, mine):
 
 
 def rewrite(folder, change):
+    """Change the weights in a folder, a dict of tensors."""
     weights = load_file(folder / "model.safetensors")
     change(weights)
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})

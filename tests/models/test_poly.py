@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
 from sbert_app.errors import UserError
 from sbert_app.models.engine.hardware import choose_hardware
@@ -11,6 +10,7 @@ from sbert_app.models.files.finding import DEFAULT_ENCODER, NEW_POLY
 from sbert_app.models.files.layout import CODES
 from sbert_app.models.poly_encoder import PolyEncoder, PolyScorer, windows
 from sbert_app.models.registry import Registry
+from tests.models.test_damaged import rewrite
 
 PAIRS = [("A man plays a guitar.", "Someone is playing music."), ("A red car", "The bill is due on the first day of each month.")]
 PAIRS += [(b, a) for a, b in PAIRS] + [PAIRS[0], ("same", "same"), ("", "blank"), ("long " * 600, "short")]
@@ -140,10 +140,7 @@ def test_bf16_scores_are_close(poly, tmp_path):
 )
 def test_damaged_codes_are_a_sentence(poly, registry, change, message):
     poly.save(registry.settings.models / "mine")
-    path = registry.settings.models / "mine" / CODES / "model.safetensors"
-    codes = load_file(path)
-    change(codes)
-    save_file(codes, path)
+    rewrite(registry.settings.models / "mine" / CODES, change)
     for call in (registry.pair_scorer, registry.trainable):
         with pytest.raises(UserError, match=f"'mine' .*{message}"):
             call("mine")

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 from sentence_transformers.sentence_transformer.modules import LSTM, Dense, Pooling
 
 from sbert_app.errors import UserError
@@ -17,9 +16,11 @@ from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODE
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
 from sbert_app.timing.experiment import cross_encoder_like
+from tests.models.test_damaged import rewrite
 
 INFERSENT, DAN = NAMES = ("new/infersent", "new/dan")
 SENTENCES = ["A man plays the guitar.", "Dogs run", "", "A much longer sentence about something quite different, isn't it?"]
+EMBEDDINGS = "embeddings.weight"
 GLOVE = "the 1 0 2\nThe 9 9 9\ndog 0 1 0.5\ncat 0.5 1 0\n. 0.1 0.1 0.1\nrun 0.3 -1 0.4\n"
 
 
@@ -37,12 +38,6 @@ def saved(registry, tmp_path):
         return tmp_path / "saved"
 
     return save
-
-
-def damage_weights(path, key, change):
-    weights = load_file(path)
-    change(weights, key)
-    save_file(weights, path, metadata={"format": "pt"})
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -144,16 +139,16 @@ def test_a_hosted_app_reads_no_file_of_word_vectors(tmp_path, write):
 
 
 @pytest.mark.parametrize(
-    ("key", "change", "message"),
+    ("change", "message"),
     [
-        ("lstm.weight_hh_l0", lambda weights, key: weights.pop(key), "1 weights are missing, such as lstm.weight_hh_l0"),
-        ("lstm.bias_ih_l0", lambda weights, key: weights[key].fill_(torch.nan), "lstm.bias_ih_l0 contain NaN"),
-        ("embeddings.weight", lambda weights, key: weights.update({key: weights[key][:100].clone()}), "could not be loaded"),
+        (lambda weights: weights.pop("lstm.weight_hh_l0"), "1 weights are missing, such as lstm.weight_hh_l0"),
+        (lambda weights: weights["lstm.bias_ih_l0"].fill_(torch.nan), "lstm.bias_ih_l0 contain NaN"),
+        (lambda weights: weights.update({EMBEDDINGS: weights[EMBEDDINGS][:100].clone()}), "could not be loaded"),
     ],
 )
-def test_damaged_weights_are_a_sentence(registry, saved, key, change, message):
+def test_damaged_weights_are_a_sentence(registry, saved, change, message):
     folder = saved(INFERSENT)
-    damage_weights(folder / "model.safetensors", key, change)
+    rewrite(folder, change)
     with pytest.raises(UserError, match=message):
         registry.encoder(str(folder))
 
@@ -182,10 +177,9 @@ def test_damaged_settings_are_a_sentence(registry, saved, file, change):
 
 def test_a_dense_layer_is_checked_as_the_rest_of_a_model(registry, saved):
     folder = saved(DAN)
-    weights = folder / "2_Dense" / "model.safetensors"
-    damage_weights(weights, "linear.bias", lambda found, key: found[key].fill_(torch.inf))
+    rewrite(folder / "2_Dense", lambda weights: weights["linear.bias"].fill_(torch.inf))
     with pytest.raises(UserError, match="the weights of 2_Dense contain NaN or infinite values"):
         registry.encoder(str(folder))
-    weights.rename(weights.with_name("pytorch_model.bin"))
+    (folder / "2_Dense" / "model.safetensors").rename(folder / "2_Dense" / "pytorch_model.bin")
     with pytest.raises(UserError, match="as a pickle"):
         registry.encoder(str(folder))
