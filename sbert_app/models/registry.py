@@ -38,6 +38,7 @@ LOADED_MODELS = 3  # kept in memory, least recently used dropped first
 
 Model = TypeVar("Model", PolyEncoder, Encoder, CrossEncoder)
 LOADERS: dict[str, Callable[..., Any]] = {DEFAULT_CROSS_ENCODER: bundled_cross_encoder, NEW_POLY: PolyEncoder.untrained}
+KINDS = {DEFAULT_ENCODER: "encoder", DEFAULT_CROSS_ENCODER: "cross-encoder", NEW_POLY: POLY}  # of the bundled models
 
 
 class Registry:
@@ -93,7 +94,7 @@ class Registry:
     def kind(self, name: str) -> str:
         """Whether the model of that name is an encoder, a cross-encoder or a poly-encoder. Raises UserError for an unknown name."""
         name = plain_name(name)
-        return "encoder" if is_untrained(name) else _kind_of(name, self.folder(name))
+        return KINDS.get(name) or ("encoder" if is_untrained(name) else kind_of(self.folder(name), name))
 
     def runs_on(self, name: str) -> str:
         """Device and precision, and the engine once the encoder of that name is in memory: "CPU, bf16, OpenVINO"."""
@@ -167,12 +168,12 @@ class Registry:
         return model
 
     def _read(self, of: type[Model], name: str, load: Callable[..., Model], hardware: Hardware) -> Model:
-        folder = None if is_untrained(name) else self.folder(name)
-        kind = _kind_of(name, folder) if folder else "encoder"
-        if kind != of.kind:
+        if (kind := self.kind(name)) != of.kind:
             raise UserError(f"The model {quoted(name)} is of kind {kind}; this needs a model of kind {of.kind}.")
-        model: Any = load(folder, hardware, name) if folder else untrained(name, hardware, files=not self.settings.hosted)
-        return tested(model)
+        if is_untrained(name):
+            made: Any = untrained(name, hardware, files=not self.settings.hosted)
+            return tested(made)
+        return tested(load(self.folder(name), hardware, name))
 
     def folder(self, name: str) -> Path:
         """Where the model of that name is. Raises UserError for an unknown name."""
@@ -200,11 +201,6 @@ def plain_name(name: object) -> str:
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
         raise UserError(f"The model's name {quoted(name)} contains a line break or another invalid character. Type it again.")
     return name.strip()
-
-
-def _kind_of(name: str, folder: Path) -> str:
-    known = {DEFAULT_CROSS_ENCODER: "cross-encoder", NEW_POLY: POLY}
-    return known.get(name) or kind_of(folder, name)
 
 
 def tested(model: Model) -> Model:
