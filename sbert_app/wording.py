@@ -19,17 +19,13 @@ def spoken(seconds: float) -> str:
             count, remainder = divmod(round(seconds / step), round(length / step))
             if name == "year" and count >= 10:
                 return f"{round(count, 2 - len(str(count))):,} years"  # an extrapolation is not more precise
-            return " ".join(filter(None, (_counted(count, name), _counted(remainder, smaller) if remainder else "")))
+            return " ".join(filter(None, (amount(count, name), amount(remainder, smaller) if remainder else "")))
     return f"{seconds:.0f} seconds"
 
 
 def digits(value: float) -> str:
     """Write a number with at least three digits: "1,234", "85.3", "0.91"."""
     return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
-
-
-def _counted(count: int, unit: str) -> str:
-    return f"{count:,} {unit}" if count == 1 else f"{count:,} {unit}s"
 
 
 def duration(seconds: float) -> str:

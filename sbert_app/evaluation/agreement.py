@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from sbert_app.evaluation import metrics
 from sbert_app.evaluation.metrics import MetricEstimate, best_cut, interval, resampled, resamples_for
 from sbert_app.evaluation.verdict import METRICS, measure
-from sbert_app.vectors import Array, Vectors
+from sbert_app.vectors import Array, Rows, Vectors
 
 TOP = 10
 
 Values = NDArray[np.float64] | NDArray[np.float32] | Sequence[float]
 MARGINS = ("triplets", "positives")  # kinds whose prediction is the lead of the right sentence
 MOST_DECIMALS = 9
-Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ def neighbours_moved(before: Vectors, after: Vectors) -> float:
     return float(1 - (near[0][:, :, None] == near[1][:, None]).any(axis=2).mean()) if top > 0 else 0.0
 
 
-def disagreements(predicted: Array, gold: Array, most: int) -> tuple[Positions, Positions]:
+def disagreements(predicted: Array, gold: Array, most: int) -> tuple[Rows, Rows]:
     """The positions of at most `most` pairs whose score ranks highest above their gold value, and lowest below it, worst first.
 
     Both are compared as shares of their ranking, as scores and labels are not on one scale.

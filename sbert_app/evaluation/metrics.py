@@ -170,7 +170,7 @@ def interval(value: float, samples: Array) -> MetricEstimate:
     """A value with the interval of its resamples, (R,); resamples that are not finite are left out."""
     samples = samples[np.isfinite(samples)]
     if not np.isfinite(value) or not len(samples):
-        return MetricEstimate(-1.0, -1.0, 1.0)
+        return MetricEstimate(*UNDEFINED)
     low, high = np.quantile(samples, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return MetricEstimate(float(value), float(low), float(high))
 

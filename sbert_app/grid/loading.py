@@ -17,10 +17,9 @@ from sbert_app.explain.words import word_overlap
 from sbert_app.grid import systems
 from sbert_app.grid.ranking import Compare, PairScores, by_both, by_pairs, by_vectors, by_words, reranked
 from sbert_app.grid.support_vectors import out_of_fold
-from sbert_app.grid.systems import BM25, MAXSIM, RERANKED, Choice, System
+from sbert_app.grid.systems import BM25, MAXSIM, RERANKED, Choice, Embed, System
 from sbert_app.labelled.example_set import Examples, trained_on
 from sbert_app.labelled.queries import Queries
-from sbert_app.labelled.queries import Rows as BestRows
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.models.words.vectors import AverageWordVectors, WordVectors, words
 from sbert_app.runtime.workbench import Workbench
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from sbert_app.models.poly_encoder import PairScorer
 
 Tick = Callable[[], None]
-Embed = Callable[..., Vectors]  # n sentences and, of an encoder, a prompt -> (n, dim)
 
 
 def load_system(
@@ -51,7 +49,7 @@ def load_system(
     if name == systems.TF_IDF:
         about = "rarity counted on these sentences"
 
-        def cosines(examples: Examples) -> Array:
+        def cosines(examples: Examples, _: Sequence[str]) -> Array:
             return _apart(examples, tf_idf_cosines(examples.sentences, tick))
 
         return System(name, about, about, cosines, apart=True, words=True)
@@ -60,9 +58,9 @@ def load_system(
         def overlaps(pairs: "list[Pair]") -> Array:
             return np.array([word_overlap(*pair) for pair in ticking(pairs, tick)])
 
-        return System(name, "Jaccard", "Jaccard", lambda examples: _of_pairs(examples, overlaps))
+        return System(name, "Jaccard", "Jaccard", lambda examples, _: _of_pairs(examples, overlaps))
     if name == systems.SVR:
-        return System(name, systems.LEARNS, "svr", learner=partial(out_of_fold, tick=tick))
+        return System(name, systems.LEARNS, "svr", partial(out_of_fold, tick=tick))
     if name == BM25:
         return System(name, "k1 1.2, b 0.75", "bm25", ranker=lambda data: by_words(data, tick))
     if name == systems.WORD_VECTORS:
@@ -97,15 +95,15 @@ def of_cross_encoder(bench: Workbench, cross: "PairScorer", name: str = systems.
     check_one_score(cross)
     scores = pair_scores(bench, cross, tick)
     known = trained_on(bench.registry.folder(cross.name))
-    score, rank = (lambda examples: _of_pairs(examples, scores)), (lambda data: by_pairs(data, scores))
+    score, rank = (lambda examples, _: _of_pairs(examples, scores)), (lambda data: by_pairs(data, scores))
     return System(name, cross.name, cross.fingerprint, score, ranker=rank, trained_on=known)
 
 
 def _of_vectors(name: str, model: str, identity: str, embed: Embed, tick: Tick) -> System:
-    def score(examples: Examples) -> Array:
+    def score(examples: Examples, _: Sequence[str]) -> Array:
         return predict(examples.kind, [embed(column) for column in examples.sentences])
 
-    def rank(data: Queries) -> list[BestRows]:
+    def rank(data: Queries) -> list[Rows]:
         return by_vectors(data, embed(data.queries), embed(data.documents), tick)
 
     return System(name, model, identity, score, embed, rank, apart=True)
@@ -121,7 +119,12 @@ def _word_vectors(bench: Workbench, choice: Choice, texts: Iterable[Sequence[str
         encoder = bench.registry.encoder(choice.model)
         vectors, name = AverageWordVectors(encoder).stream, f"input vectors of {choice.model}"
         digest = f"{encoder.fingerprint} input"
-    return _of_vectors(systems.WORD_VECTORS, name, digest, lambda column: joined(len(column), ticking(vectors(column), tick)), tick)
+
+    def embed(column: Sequence[str]) -> Vectors:
+        parts = list(ticking(vectors(column), tick))
+        return in_order(parts, len(column), parts[0][1].shape[1])
+
+    return _of_vectors(systems.WORD_VECTORS, name, digest, embed, tick)
 
 
 def _apart(examples: Examples, scores: Sequence[Array]) -> Array:
@@ -135,7 +138,7 @@ def _of_pairs(examples: Examples, score: "Callable[[list[Pair]], Array]") -> Arr
     return _apart(examples, [score(list(zip(anchor, other, strict=True))) for other in others])
 
 
-def _by_cosine(data: Queries, encoder: "Encoder", embed: Embed, tick: Tick) -> list[BestRows]:
+def _by_cosine(data: Queries, encoder: "Encoder", embed: Embed, tick: Tick) -> list[Rows]:
     return by_vectors(data, *embedded(data, encoder, embed), tick)
 
 
@@ -149,7 +152,7 @@ def _ranker(bench: Workbench, name: str, choice: Choice, encoder: "Encoder", tic
         model, identity = f"{choice.model}, {cross.name}", f"{encoder.fingerprint} {cross.fingerprint}"
         return System(name, model, identity, ranker=lambda data: reranked(data, _by_cosine(data, encoder, embed, tick), scores))
 
-    def rank(data: Queries) -> list[BestRows]:
+    def rank(data: Queries) -> list[Rows]:
         compare = _comparing(bench, encoder, data, tick) if name == MAXSIM else None
         return by_both(data, *embedded(data, encoder, embed), tick, compare)
 
@@ -166,7 +169,7 @@ def _comparing(bench: Workbench, encoder: "Encoder", data: Queries, tick: Tick) 
     def tokens(rows: Sequence[int]) -> list[Vectors]:
         return own_token_vectors(encoder, [data.documents[row] for row in rows], encoder.document_prompt)
 
-    def compare(index: LexicalIndex, number: int, rows: BestRows) -> Scores:
+    def compare(index: LexicalIndex, number: int, rows: Rows) -> Scores:
         tick()
         with bench.device.hold():
             query = QueryTokens(encoder, index, data.queries[number])
@@ -179,7 +182,7 @@ def embedding(bench: Workbench, encoder: "Encoder", tick: Tick) -> Embed:
     """Embed n sentences with an encoder, and a prompt if there is one, (n, dim); the device is released between batches."""
 
     def embed(sentences: Sequence[str], prompt: str = "") -> Vectors:
-        return joined(len(sentences), ticking(bench.device.stream(encoder, sentences, prompt), tick))
+        return in_order(ticking(bench.device.stream(encoder, sentences, prompt), tick), len(sentences), encoder.dim)
 
     return embed
 
@@ -187,12 +190,6 @@ def embedding(bench: Workbench, encoder: "Encoder", tick: Tick) -> Embed:
 def embedded(data: Queries, encoder: "Encoder", embed: Embed) -> tuple[Vectors, Vectors]:
     """The embeddings of the queries, (Q, dim), and of the documents, (D, dim)."""
     return embed(data.queries, encoder.prompt("query")), embed(data.documents, encoder.document_prompt)
-
-
-def joined(count: int, batches: Iterable[tuple[Rows, Vectors]]) -> Vectors:
-    """The vectors of all batches in the order of their rows, (count, dim)."""
-    parts = list(batches)
-    return in_order(parts, count, parts[0][1].shape[1])
 
 
 def pair_scores(bench: Workbench, cross: "PairScorer", tick: Tick) -> PairScores:

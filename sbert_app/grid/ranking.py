@@ -15,8 +15,8 @@ from sbert_app.errors import UserError
 from sbert_app.evaluation.metrics import interval, mean, resampled
 from sbert_app.grid.data_set import RETRIEVAL, DataSet, Mistake, TaskResult, short
 from sbert_app.grid.systems import System
-from sbert_app.labelled.queries import Queries, Rows
-from sbert_app.vectors import Array, Vectors, unit_rows
+from sbert_app.labelled.queries import Queries
+from sbert_app.vectors import Array, Rows, Vectors, unit_rows
 
 DEPTH = 100  # documents of a ranking
 RERANKED = 30  # of them that a cross-encoder reads again, as in Search

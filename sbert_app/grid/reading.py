@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
 from sbert_app.grid.classes import Classes, Clusters
 from sbert_app.grid.data_set import CLASSES, CLUSTERS, TASKS, DataSet, PairSet
@@ -16,7 +17,7 @@ from sbert_app.grid.ranking import Retrieval
 from sbert_app.labelled.columns import guess_mapping, has_pairs
 from sbert_app.labelled.examples import Examples, read_examples
 from sbert_app.labelled.labelled_sentences import read_labelled_pairs, read_labelled_sentences
-from sbert_app.labelled.queries import CorpusRows, read_answers, read_judgements, read_queries
+from sbert_app.labelled.queries import read_answers, read_judgements, read_queries
 from sbert_app.settings import ASSETS, Limits
 from sbert_app.tables import Table, read_table
 
@@ -50,7 +51,7 @@ def read_data_set(
     name: str = "",
     test: Table | None = None,
     dev: Table | None = None,
-    corpus: CorpusRows | None = None,
+    corpus: Corpus | None = None,
 ) -> DataSet:
     """Read a table; without a name the set has the table's. test, dev: held-out parts of labelled sentences.
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.example_set import Digests, Examples
-from sbert_app.labelled.queries import Queries, Rows
+from sbert_app.labelled.queries import Queries
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.files.layout import POOLINGS
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.vectors import Array, Vectors
+from sbert_app.vectors import Array, Rows, Vectors
 
 SBERT, CROSS, WORD_VECTORS, TF_IDF, OVERLAP = "sbert", "cross-encoder", "word-vectors", "tf-idf", "word-overlap"
 SVR, LEARNS = "svr", "learns from the other folds of the same data"
@@ -38,10 +38,9 @@ SYSTEMS = {  # what each is, and its place in the paper
 
 BERT = "google-bert/bert-base-uncased"
 
-Embed = Callable[[Sequence[str]], Vectors]
+Embed = Callable[..., Vectors]  # n sentences and, of an encoder, a prompt -> (n, dim)
 Rank = Callable[[Queries], list[Rows]]
-Score = Callable[[Examples], Array]
-Learn = Callable[[Examples, Sequence[str]], Array]
+Score = Callable[[Examples, Sequence[str]], Array]
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,7 @@ class System:
     """A system ready to score. identity: of its weights, equal only for systems with equal results.
 
     scorer, ranker: see `score` and `rank`. embed: n sentences -> (n, dim), None for a system that only scores pairs. trained_on:
-    digests of the pairs that it was trained on, as far as they are known. learner: instead of the scorer, of a system that learns
-    from the data set: it scores each pair by what it learnt from others. apart: reads each sentence on its own, not pairs.
+    digests of the pairs that it was trained on, as far as they are known. apart: reads each sentence on its own, not pairs.
     words: learns classes from words, not from embeddings.
     """
 
@@ -71,23 +69,21 @@ class System:
     embed: Embed | None = None
     ranker: Rank | None = None
     trained_on: Digests = field(default_factory=lambda: np.empty(0, np.uint64))
-    learner: Learn | None = None
     apart: bool = False
     words: bool = False
 
     def score(self, examples: Examples, subsets: Sequence[str] = ()) -> Array:
         """A score of each example, (n,), higher is closer; for triplets that of the positive minus that of the negative.
 
-        subsets: of each example, for a system that learns: it scores a subset by what it learnt from others. Raises UserError for
-        pairs that belong together, if it has no embeddings to find the partner among all, and for a system that only ranks.
+        subsets: of each example, for a system that learns from the data set: it scores a subset by what it learnt from others.
+        Raises UserError for pairs that belong together, if it has no embeddings to find the partner among all, and for a system
+        that only ranks.
         """
         if examples.kind == "positives" and self.embed is None:
             raise UserError("Scores pairs only: cannot find a sentence's partner among all sentences.")
-        if self.learner:
-            return self.learner(examples, subsets)
         if self.scorer is None:
             raise UserError("Ranks documents only: there are none here.")
-        return self.scorer(examples)
+        return self.scorer(examples, subsets)
 
     def rank(self, data: Queries) -> list[Rows]:
         """The best documents of each query, best first. Raises UserError for a system that cannot rank."""

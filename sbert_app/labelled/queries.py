@@ -5,19 +5,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import named, number
 from sbert_app.tables import Table
 from sbert_app.tables.table import guarded
+from sbert_app.vectors import Rows
 from sbert_app.wording import plural, row_list
 
 IDS = {"document": ("doc_id", "corpus_id", "corpus-id", "_id", "id"), "query": ("query_id", "query-id", "_id", "id")}
 GAINS = ("relevance", "score", "label")
 QUESTION, ANSWER, LABEL = "question", "answer", "label"
 LEAST_ANSWERS = 2.0  # judged answers a question, on average: fewer are pairs
-Rows = NDArray[np.int64]
 QUERY = ("query", "queries", "search", "search_query")
 ROW = ("row", "row_number", "rows")
 TEXT = ("document", "doc", "passage", "document_text", "text")
@@ -93,15 +93,6 @@ def _column(table: Table, names: tuple[str, ...]) -> str:
     return column
 
 
-@dataclass(frozen=True)
-class CorpusRows:
-    """What rows of judgements mean: the sentences of a corpus, (n,), and their numbers in its file."""
-
-    name: str
-    sentences: list[str]
-    numbers: NDArray[np.int64]
-
-
 def judged_columns(frame: pd.DataFrame) -> tuple[str, str, str] | None:
     """The columns of queries, of rows or texts, and of relevance, by their names; None where the table holds no judgements."""
     query, row, text = (named(frame, names) for names in (QUERY, ROW, TEXT))
@@ -111,7 +102,7 @@ def judged_columns(frame: pd.DataFrame) -> tuple[str, str, str] | None:
     return query, row or text, relevance
 
 
-def read_judgements(table: Table, corpus: CorpusRows | None) -> tuple[Queries, tuple[str, ...]] | None:
+def read_judgements(table: Table, corpus: Corpus | None) -> tuple[Queries, tuple[str, ...]] | None:
     """Read judgements and remarks on what was left out; None if the table holds none. Raises UserError.
 
     corpus: what is ranked; rows need one. Texts that are not in it are ranked among themselves. A judgement holds for equal
@@ -127,11 +118,11 @@ def read_judgements(table: Table, corpus: CorpusRows | None) -> tuple[Queries, t
         corpus = None  # texts of their own: the open corpus is another one
     if corpus is None:
         texts = list(dict.fromkeys(text for text in targets if text))
-        corpus = CorpusRows(table.name, texts, np.arange(1, len(texts) + 1))
+        corpus = Corpus(table.name, (columns[1],), texts, pd.DataFrame(), np.arange(1, len(texts) + 1))
     same: defaultdict[str, list[int]] = defaultdict(list)  # places of equal texts
     for place, sentence in enumerate(corpus.sentences):
         same[sentence.strip()].append(place)
-    places = {str(row): [place] for place, row in enumerate(corpus.numbers.tolist())} if numbers else same
+    places = {str(row): [place] for place, row in enumerate(corpus.rows.tolist())} if numbers else same
     relevant: defaultdict[str, dict[int, float]] = defaultdict(dict)
     unknown, unreadable = [], []
     for line, query, target, text in zip(table.rows.tolist(), queries, targets, gains, strict=True):
@@ -148,7 +139,7 @@ def read_judgements(table: Table, corpus: CorpusRows | None) -> tuple[Queries, t
 
 
 def _queries(
-    table: Table, corpus: CorpusRows, relevant: dict[str, dict[int, float]], unknown: list[int], unreadable: list[int]
+    table: Table, corpus: Corpus, relevant: dict[str, dict[int, float]], unknown: list[int], unreadable: list[int]
 ) -> tuple[Queries, tuple[str, ...]]:
     if not relevant and unknown:
         raise UserError(

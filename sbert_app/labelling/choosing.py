@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.ranking.fusion import best_rows
 from sbert_app.errors import UserError
+from sbert_app.evaluation.agreement import rank_shares
 from sbert_app.explain.words import word_overlap
+from sbert_app.labelled.example_set import column_groups
 from sbert_app.labelling.answers import AGAIN, LEARN, MEASURE, UNSURE, Answer
-from sbert_app.vectors import Rows, Vectors, distinct
+from sbert_app.vectors import Rows, Vectors
 
 ROWS, NEAR = 2_000, 8  # rows whose neighbours are candidates, and how many by meaning
 WORDS_ROWS, WORDS_NEAR = 500, 4  # by words (BM25)
@@ -56,7 +58,7 @@ class Candidates:
 def candidates(indexed: IndexedCorpus) -> Candidates:
     """Draw rows, and pair each with those nearest to it. Equal texts are no pair. Raises UserError for a corpus that has few."""
     random, corpus = np.random.default_rng(0), indexed.corpus
-    _, text = distinct([" ".join(sentence.casefold().split()) for sentence in corpus.sentences])
+    text = column_groups(corpus.sentences)
     first = np.unique(text, return_index=True)[1]  # the first row of each text
     rows = random.permutation(first)[:ROWS]
     near = indexed.index.search(indexed.embeddings[rows], NEAR + 1)[1]
@@ -140,7 +142,7 @@ def _to_learn(pairs: Candidates, answers: Sequence[Answer], left: NDArray[np.boo
     places, scores = np.flatnonzero(left), pairs.scores
     if sum(answer.why == LEARN for answer in answers) % 2:
         tried = random.choice(places, min(TRIED, len(places)), replace=False)
-        apart = np.abs(_ranks(scores)[tried] - _ranks(pairs.words)[tried])
+        apart = np.abs(rank_shares(scores)[tried] - rank_shares(pairs.words)[tried])
         return Question(int(tried[apart.argmax()]), LEARN)
     low, high = float(scores.min()), float(scores.max())
     if (middle := boundary(pairs, answers)) is not None:
@@ -163,8 +165,3 @@ def boundary(pairs: Candidates, answers: Sequence[Answer]) -> float | None:
     """The cosine half way between the mean of the pairs that are the same and that of the others; None without both."""
     same, other = ([pairs.scores[a.place] for a in answers if a.place >= 0 and a.same is is_same] for is_same in (True, False))
     return float(np.mean(same) + np.mean(other)) / 2 if same and other else None
-
-
-def _ranks(values: NDArray[np.floating]) -> NDArray[np.float64]:
-    """The share of values below each."""
-    return values.argsort().argsort() / len(values)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from sbert_app.corpus.cache import EmbeddingCache
+from sbert_app.corpus.ranking.lexical import ticking
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.runtime.usage import Usage
 from sbert_app.runtime.visitors import ASKING, Turns
-from sbert_app.vectors import Rows, Vectors
+from sbert_app.vectors import Rows, Vectors, in_order
 
 if TYPE_CHECKING:
     from sbert_app.models.cross_encoder import Pair
@@ -77,9 +78,10 @@ class Device:
         """Yield the steps of a long job, holding the device only while a step is computed. short: each is a short request."""
         while True:
             with self.hold(short):
-                step = next(steps, None)
-            if step is None:
-                return
+                try:
+                    step = next(steps)
+                except StopIteration:
+                    return
             yield step
 
     def encode(self, encoder: "Encoder", sentences: Sequence[str], prompt: str = "") -> Vectors:
@@ -99,11 +101,7 @@ class Device:
         tick: called after each batch, may raise.
         """
         check_one_score(cross)
-        scores = np.empty(len(pairs), dtype=np.float32)
-        for rows, values in self.pairs(cross, pairs):
-            scores[rows] = values[:, 0]
-            tick()
-        return scores
+        return in_order(ticking(self.pairs(cross, pairs), tick), len(pairs), 1)[:, 0]
 
     def pairs(self, cross: "PairScorer", pairs: "Sequence[Pair]") -> Iterator[tuple[Rows, Vectors]]:
         """Score pairs; yield (row numbers, scores (b, k)) batch by batch."""

@@ -3,6 +3,7 @@
 import logging
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context, copy_context
@@ -151,10 +152,4 @@ def train(registry: "Callable[[], Registry]", device: Device, run: Run, stopping
     if device.train(run, stopping):
         return
     models = registry()
-    work = Execution(run, models.trainable, models.hardware, stopping).work()
-    while True:
-        with device.hold():
-            try:
-                next(work)
-            except StopIteration:
-                return
+    deque(device.each(Execution(run, models.trainable, models.hardware, stopping).work()), maxlen=0)  # run to the end

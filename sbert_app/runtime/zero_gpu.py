@@ -135,9 +135,8 @@ class ZeroGpu(Device):
                     yield value
                     if stopping():
                         flag.touch()
-        except (
-            Exception
-        ) as error:  # no seconds left, no GPU free, a worker that was ended; if it is our fault, the CPU meets it too
+        except Exception as error:
+            # No seconds left, no GPU free, a worker that was ended; if it is our fault, the CPU meets it too.
             reason = first_line(Exception(getattr(error, "message", error))).rstrip(".")
             lent.refused = GOES_ON.format(f"{reason}.")
             log.warning(lent.refused)

@@ -27,7 +27,7 @@ def pairs(scored):
 
 
 def made(name: str, scores) -> System:
-    return System(name, name, name, lambda examples: np.asarray(scores, np.float64))
+    return System(name, name, name, lambda examples, _: np.asarray(scores, np.float64))
 
 
 @pytest.fixture(scope="module")

@@ -206,8 +206,8 @@ def test_the_bundled_cross_encoder_says_what_it_was_trained_on():
 
 def test_a_system_that_saw_the_pairs_is_not_called_best(scored):
     data = PairSet("scored", scored)
-    knows = System("knows", "m", "1", lambda examples: examples.gold, trained_on=digests(scored)[:30])
-    fair = System("fair", "m", "2", lambda examples: examples.gold + np.random.default_rng(0).normal(0, 0.3, len(examples)))
+    knows = System("knows", "m", "1", lambda examples, _: examples.gold, trained_on=digests(scored)[:30])
+    fair = System("fair", "m", "2", lambda examples, _: examples.gold + np.random.default_rng(0).normal(0, 0.3, len(examples)))
     cells = {(system.name, 0): measure_cell(system, data) for system in (knows, fair)}
     grid = Grid(("knows", "fair"), (data,), cells)
     assert cells["knows", 0].seen == 30 and spearman(cells["knows", 0].predicted, scored.gold) > cells["fair", 0].value

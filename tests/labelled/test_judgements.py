@@ -1,16 +1,18 @@
 """A file of query, row or text, and relevance becomes rankings to be judged; what is wrong with it is a sentence."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
 from sbert_app.grid.data_set import RETRIEVAL
 from sbert_app.grid.reading import read_data_set
-from sbert_app.labelled.queries import CorpusRows, read_answers, read_judgements, read_queries
+from sbert_app.labelled.queries import read_answers, read_judgements, read_queries
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 
-CORPUS = CorpusRows("places.csv", ["a cat", "rain", "a cat", "a train"], np.array([1, 2, 4, 7]))
+CORPUS = Corpus("places.csv", ("text",), ["a cat", "rain", "a cat", "a train"], pd.DataFrame(), np.array([1, 2, 4, 7]))
 DOCUMENTS = "doc_id,title,text\nd1,Cats,They sleep all day.\nd2,Rain,It falls in autumn.\nd3,,No title here.\n"
 ASKED = "query_id,text\nq1,What do cats do?\nq2,Nobody knows\nq3,When does it rain?\n"
 JUDGED = "query_id,doc_id,relevance\nq1,d1,2\nq1,d3,0\nq3,d2,1\nq3,d9,1\nq2,d9,1\n"

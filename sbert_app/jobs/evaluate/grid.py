@@ -14,7 +14,6 @@ from sbert_app.grid.reading import own_data_sets, own_names, plain_name, read_da
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import Choice, System, check_names
 from sbert_app.jobs import validation
-from sbert_app.labelled.queries import CorpusRows
 from sbert_app.runtime.line import Stop, StoppedError, place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -95,8 +94,8 @@ def upload(bench: Workbench, session: Session, path: Path, name: str) -> DataSet
     Judged queries are ranked over the open corpus.
     """
     limits, indexed = bench.settings.limits, session.get(IndexedCorpus)
-    rows = CorpusRows(indexed.corpus.name, indexed.corpus.sentences, indexed.corpus.rows) if indexed else None
-    data = read_data_set(read_table(path, limits, name), limits, plain_name(name), corpus=rows)
+    table, corpus = read_table(path, limits, name), indexed.corpus if indexed else None
+    data = read_data_set(table, limits, plain_name(name), corpus=corpus)
 
     def added(before: Uploaded | None) -> Uploaded:
         others = [other for other in (before or Uploaded()).data_sets if other.name != data.name]

@@ -124,7 +124,4 @@ def _swap(bench: Workbench, session: Session, before: TrainingData, mapping: Col
 def expected(bench: Workbench, data: TrainingData, plan: Plan) -> TrainingEstimate:
     """Estimate the training time by timing a few batches on a copy of the model."""
     steps = estimate(data.split, plan, bench.registry.trainable, bench.registry.hardware)
-    while True:
-        with bench.device.hold():
-            if (last := next(steps)) is not None:
-                return last
+    return next(last for last in bench.device.each(steps) if last)
