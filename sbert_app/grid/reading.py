@@ -46,12 +46,7 @@ PURPOSE = (
 
 
 def read_data_set(
-    table: Table,
-    limits: Limits,
-    name: str = "",
-    test: Table | None = None,
-    dev: Table | None = None,
-    corpus: Corpus | None = None,
+    table: Table, limits: Limits, name: str = "", test: Table | None = None, dev: Table | None = None, corpus: Corpus | None = None
 ) -> DataSet:
     """Read a table; without a name the set has the table's. test, dev: held-out parts of labelled sentences.
 

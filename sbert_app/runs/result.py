@@ -77,9 +77,7 @@ def harm_in_words(result: RunResult) -> list[str]:
     before, after = (times_100(side.value) for side in (change.before, change.after))
     low, high = (change_100(end) for end in (change.difference.low, change.difference.high))
     values = f"{before} → {after} (change {change_100(change.difference.value)}, 95 % interval {low} to {high})"
-    lines = [
-        f"On {count} everyday pairs that are none of yours, Spearman ×100 is {values}: {word}.",
-    ]
+    lines = [f"On {count} everyday pairs that are none of yours, Spearman ×100 is {values}: {word}."]
     if (moved := result.harm.moved) is None:  # a cross-encoder has no embeddings
         return lines
     return [*lines, f"Of the ten nearest neighbours of a held-out sentence, {100 * moved:.0f} % are others than before."]

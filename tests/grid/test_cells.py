@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from sbert_app.errors import UserError
 from sbert_app.evaluation.metrics import pearson, resampled, share_positive
 from sbert_app.grid.cell import CellStore, measure_cell, mistakes
 from sbert_app.grid.data_set import PairSet
@@ -74,8 +73,6 @@ def test_classes_are_learnt_from_embeddings_only(shared_bench):
     assert 0.65 < cell.value < 0.85 and cell.value == pytest.approx(right.mean(), abs=0.005) and cell.low < cell.value < cell.high
     worst = mistakes(tickets, cell, 5)
     assert len(worst) == 5 and all(mistake.expected != mistake.given for mistake in worst)
-    with pytest.raises(UserError, match="Scores pairs only"):
-        measure_cell(load_system(shared_bench, OVERLAP, Choice()), tickets)
 
 
 def test_mistakes_come_worst_first_and_disagreements_favour_the_other(pairs, cells):

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import v_measure_score
 
-from sbert_app.errors import UserError
 from sbert_app.grid.cell import measure_cell, mistakes
 from sbert_app.grid.classes import Classes, clustered
 from sbert_app.grid.data_set import CLASSES, CLUSTERS
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.reading import MOST_TRIPLETS, as_triplets, by_tasks
-from sbert_app.grid.systems import OVERLAP, WORD_VECTORS, Choice
+from sbert_app.grid.systems import WORD_VECTORS, Choice
 from sbert_app.labelled.labelled_sentences import LabelledSentences
 from tests.evaluating import own
 
@@ -75,5 +74,3 @@ def test_the_figure_of_clusters_is_scikit_learns(shared_bench, notes):
     assert all(mistake.expected != mistake.given for mistake in mistakes(data, cell, 5))
     guess = replace(system, embed=lambda sentences: GENERATOR.normal(size=(len(sentences), 8)).astype(np.float32))
     assert measure_cell(guess, data).value < cell.low / 2
-    with pytest.raises(UserError, match="Scores pairs only"):
-        measure_cell(load_system(shared_bench, OVERLAP, Choice()), data)

@@ -8,7 +8,7 @@ import pytest
 from sbert_app.errors import UserError
 from sbert_app.grid.data_set import CLASSES, PAIR_CLASSES, DataSet, PairSet
 from sbert_app.grid.export import in_paper, published
-from sbert_app.grid.reading import by_tasks, own_data_sets, read_data_set, read_folder
+from sbert_app.grid.reading import by_tasks, read_data_set, read_folder
 from sbert_app.labelled.example_set import Examples
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
@@ -82,11 +82,6 @@ def test_labelled_pairs_in_parts_are_besides_something_to_learn_from(tmp_path):
     assert mrpc.data.partners[40:42] == ["the dog number 0", "the cat number 1"] and len(mrpc.groups) == 12
     (quick,) = by_tasks(mrpc, [PAIR_CLASSES], quick=True)
     assert quick.digest != mrpc.digest != sets["mrpc_test"].digest
-
-
-def test_the_apps_own_data_sets_can_all_be_read():
-    tasks = {data.name: data.task for data in own_data_sets(LIMITS)}
-    assert tasks["Everyday pairs"] == "scored" and tasks["Tickets by team"] == CLASSES and len(tasks) == 6
 
 
 def test_the_papers_data_sets_are_known_by_name_and_size():

@@ -6,19 +6,7 @@ import pandas as pd
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.labelling.answers import (
-    AGAIN,
-    LEARN,
-    MEASURE,
-    NO,
-    UNSURE,
-    YES,
-    Answer,
-    Log,
-    as_records,
-    as_table,
-    read_answers,
-)
+from sbert_app.labelling.answers import AGAIN, LEARN, MEASURE, NO, UNSURE, YES, Answer, Log, as_records, as_table, read_answers
 from sbert_app.labelling.estimates import consistency
 from sbert_app.tables import Table
 

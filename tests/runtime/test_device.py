@@ -41,11 +41,7 @@ def order_of(device: Device, kinds: str) -> str:
     return "".join(served)
 
 
-def test_short_requests_go_before_batches(device):
-    assert order_of(device, "bbss") == "ssbb"
-
-
-def test_batches_are_not_starved(device, monkeypatch):
+def test_short_requests_go_before_batches_which_are_not_starved(device, monkeypatch):
     monkeypatch.setattr(module, "SHORT_IN_A_ROW", 2)
     assert order_of(device, "bbsssss") == "ssbssbs"
 

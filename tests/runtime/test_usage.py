@@ -275,10 +275,7 @@ def test_a_training_ends_where_its_minutes_end_and_says_when_it_can_go_on(monkey
         threading.Event().wait(0.01)
     assert steps == [50, 100, 150]
     reason = "You have used your 2 minutes of training for this hour; again from 13:00 UTC."
-    assert states[-1] == (
-        STOPPED,
-        f"Best checkpoint: step 2 of 9. {reason}",
-    )
+    assert states[-1] == (STOPPED, f"Best checkpoint: step 2 of 9. {reason}")
     with asking(BOB):
         assert usage.left() == "Left for you: 0 minutes of training." and not usage.spent(DEVICE)
 

@@ -83,24 +83,13 @@ def test_every_preset_fits_it_and_learns_in_the_steps_of_a_trained_model(name, k
     assert plan.options == usual.options and plan.objective in OF_SIMILARITY
 
 
-@pytest.fixture
-def bench(tmp_path):
-    return Workbench(settings(tmp_path / "home"))
-
-
-@pytest.fixture
-def finished(bench):
-    """A run over the bundled encoder, finished."""
+def test_a_run_is_judged_saved_listed_and_scored_by_the_grid(tmp_path):
+    bench = Workbench(settings(tmp_path / "home"))
     data = training_data(bench)
     run = running.create(bench, data, planned(data, NEW_POLY, epochs=1, learning_curve=True))
     with run.lock():
         list(running.train_here(bench, run))
     assert run.info().state == FINISHED, run.info().message
-    return run
-
-
-def test_a_run_is_judged_saved_listed_and_scored_by_the_grid(bench, finished):
-    run = finished
     result, held_out = run.result(), run.split().held_out
     scorer = bench.registry.pair_scorer(run.info().model)
     pairs = list(zip(*held_out.sentences, strict=True))
@@ -115,6 +104,5 @@ def test_a_run_is_judged_saved_listed_and_scored_by_the_grid(bench, finished):
     row = evaluate(bench, held_out, ["cross-encoder"], cross_encoder=saved)["cross-encoder"]
     assert cell.value == pytest.approx(row["spearman"]) and row["model"] == saved
     assert result.verdict.changes[0].after.value == pytest.approx(cell.value, abs=1e-3)
-    data = training_data(bench)
     estimate = preparing.expected(bench, data, planned(data, saved, epochs=1))
     assert estimate.seconds > 0

@@ -25,10 +25,7 @@ def make(tiny, cpu, scored):
 
     def make(options=ONE_EPOCH, objective=None, dropout=True, folder=tiny):
         siamese = Siamese(
-            Encoder.from_folder(folder, cpu),
-            objective or Regression(),
-            scored.take(np.arange(48)),
-            scored.take(np.arange(48, 72)),
+            Encoder.from_folder(folder, cpu), objective or Regression(), scored.take(np.arange(48)), scored.take(np.arange(48, 72))
         )
         for module in siamese.module.modules():
             if isinstance(module, nn.Dropout) and not dropout:
