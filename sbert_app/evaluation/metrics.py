@@ -155,12 +155,12 @@ def resamples_for(count: int) -> int:
     return max(LEAST_RESAMPLES, min(RESAMPLES, MOST_CELLS // count))
 
 
-def resampled(metric: Metric, predicted: Array, gold: Array, groups: NDArray[np.int64], seed: int = 0) -> Array:
-    """The metric of each resample, (R,): whole groups of rows are drawn with replacement. The same draws for equal groups and seed.
+def resampled(metric: Metric, predicted: Array, gold: Array, groups: NDArray[np.int64]) -> Array:
+    """The metric of each resample, (R,): whole groups of rows are drawn with replacement. The same draws for equal groups.
 
     groups: (n,), 0 to G-1, the group of each row.
     """
-    count, drawn, generator = len(gold), int(groups.max()) + 1, np.random.default_rng(seed)
+    count, drawn, generator = len(gold), int(groups.max()) + 1, np.random.default_rng(0)
     resamples, block = resamples_for(count), max(1, BLOCK_CELLS // count)
     sizes = [min(block, resamples - start) for start in range(0, resamples, block)]
     return np.concatenate([metric(predicted, gold, resample_weights(drawn, size, generator)[:, groups]) for size in sizes])

@@ -69,10 +69,13 @@ class Classes(DataSet):
         )  # fmt: skip
 
     def features(self, system: System) -> Any:
-        """What a classifier learns from: the system's embeddings, or how often each word occurs."""
+        """What a classifier learns from: the system's embeddings (n, dim), of pairs (n, 2 dim), or how often each word occurs."""
         from sbert_app.training.transfer import count_words
 
-        return count_words(self.data) if system.words else features_of(self.data, embedder(system))
+        if system.words:
+            return count_words(self.data)
+        vectors = [embedder(system)(column) for column in self.columns]
+        return pair_features(*vectors) if self.data.partners else vectors[0]
 
     def learnt(self, system: System, features: Any, tick: Callable[[], None]) -> "Transfer":
         """How well a classifier learns from the system's features. tick: called between steps, may raise."""
@@ -120,11 +123,6 @@ def clustered(vectors: Vectors, classes: NDArray[np.int64]) -> NDArray[np.int64]
     np.add.at(table, (clusters, numbers), 1)
     names: NDArray[np.int64] = known[linear_sum_assignment(table, maximize=True)[1]][clusters]
     return names
-
-
-def features_of(data: LabelledSentences, embed: Callable[[Sequence[str]], Vectors]) -> Vectors:
-    """What a classifier learns from: the embeddings (n, dim), of pairs (n, 2 dim). embed: n sentences -> (n, dim)."""
-    return embed(data.sentences) if not data.partners else pair_features(*map(embed, data.columns))
 
 
 def pair_features(u: Vectors, v: Vectors) -> Vectors:

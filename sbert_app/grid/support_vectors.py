@@ -8,17 +8,15 @@ from collections.abc import Callable, Sequence
 from collections.abc import Set as AnySet
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.corpus.ranking.lexical import WORD, ticking, tokenize
 from sbert_app.errors import UserError
 from sbert_app.labelled.example_set import Examples, column_groups, pair_groups
-from sbert_app.vectors import Array
+from sbert_app.vectors import Array, Rows
 
 LEAST_TRAINED = 40  # pairs; a regressor that has seen fewer has learnt mostly noise
 MOST_TRAINED = 5_000  # pairs of a fold, drawn by seed: the time grows with their square
 PENALTY, TUBE = 1.0, 0.1  # C and epsilon: an error of a tenth of the range costs nothing
-Folds = NDArray[np.int64]
 Tick = Callable[[], None]  # called between steps, may raise
 FOLDS = 10
 
@@ -33,7 +31,7 @@ def out_of_fold(examples: Examples, subsets: Sequence[str] = (), tick: Tick = la
     return predict_folds(examples, cut(column_groups(subsets) if subsets else pair_groups(examples)), tick)
 
 
-def predict_folds(examples: Examples, folds: Folds, tick: Tick = lambda: None) -> Array:
+def predict_folds(examples: Examples, folds: Rows, tick: Tick = lambda: None) -> Array:
     """Score the pairs of each fold by a regressor trained on all other folds, (n,). See `out_of_fold`.
 
     A pair of the tested fold is not trained on wherever it occurs again, in either order.
@@ -61,7 +59,7 @@ def predict_folds(examples: Examples, folds: Folds, tick: Tick = lambda: None) -
     return predicted
 
 
-def _cosines(examples: Examples, trained: NDArray[np.int64], tick: Tick) -> list[Array]:
+def _cosines(examples: Examples, trained: Rows, tick: Tick) -> list[Array]:
     """Each pair's tf-idf cosine by words, by words and pairs of words, and by letters, (n, 1) each.
 
     How rare a word is, is counted on the training pairs.
@@ -102,18 +100,18 @@ def _both(one: AnySet[object], other: AnySet[object]) -> list[float]:
     return [shared / max(1, len(one | other)), shared / max(1, min(len(one), len(other)))]
 
 
-def cut(groups: NDArray[np.int64], folds: int = FOLDS, seed: int = 0) -> Folds:
-    """Number each example's fold, (n,), 0 to `folds` - 1. A group lies in one fold, and folds are about equally large.
+def cut(groups: Rows) -> Rows:
+    """Number each example's fold, (n,), 0 to FOLDS - 1. A group lies in one fold, and folds are about equally large.
 
-    groups: (n,), 0 to G-1. With fewer groups than folds each group is a fold. The same seed gives the same folds.
+    groups: (n,), 0 to G-1. With fewer groups than folds each group is a fold. The same groups give the same folds.
     """
     from sklearn.model_selection import GroupKFold  # takes a second
 
     count = int(groups.max()) + 1
     if count == 1:
         return np.zeros(len(groups), np.int64)
-    shuffled = np.random.default_rng(seed).permutation(count)[groups]
+    shuffled = np.random.default_rng(0).permutation(count)[groups]
     numbers = np.empty(len(groups), np.int64)
-    for number, (_, tested) in enumerate(GroupKFold(min(folds, count)).split(groups, groups=shuffled)):
+    for number, (_, tested) in enumerate(GroupKFold(min(FOLDS, count)).split(groups, groups=shuffled)):
         numbers[tested] = number
     return numbers

@@ -52,7 +52,7 @@ class Split:
 
 
 def split(
-    examples: Examples, dev: Examples | None = None, held_out: Examples | None = None, seed: int = 0, by: str = SENTENCES,
+    examples: Examples, dev: Examples | None = None, held_out: Examples | None = None, by: str = SENTENCES,
     column: Column | None = None,
 ) -> Split:  # fmt: skip
     """Cut off the parts that are not passed: seeded, stratified by label or score, what belongs together in the same part.
@@ -64,10 +64,10 @@ def split(
     held_out_by, dev_by, connected = GIVEN, GIVEN, 0
     if held_out is None:
         levels: tuple[str, ...] = (COLUMN,) if column else (SENTENCES, PAIRS) if by == SENTENCES else (PAIRS,)
-        pool, held_out, held_out_by, connected = pool.cut(levels, HELD_OUT_SHARE, HELD_OUT_MOST, seed)
+        pool, held_out, held_out_by, connected = pool.cut(levels, HELD_OUT_SHARE, HELD_OUT_MOST, seed=0)
     if dev is None:
         levels = (PAIRS,) if PAIRS in (wanted, held_out_by) else (COLUMN, SENTENCES, PAIRS) if column else (SENTENCES, PAIRS)
-        pool, dev, dev_by, _ = pool.cut(levels, DEV_SHARE / (1 - HELD_OUT_SHARE), DEV_MOST, seed + 1)
+        pool, dev, dev_by, _ = pool.cut(levels, DEV_SHARE / (1 - HELD_OUT_SHARE), DEV_MOST, seed=1)
     clean_dev = _without_pairs(dev, held_out)
     clean = _without_pairs(pool.examples, clean_dev, held_out)
     leaks = len(pool.examples) - len(clean) + len(dev) - len(clean_dev)

@@ -88,9 +88,6 @@ class Siamese:
             targets = train.targets.astype(np.int64) if isinstance(objective, Classification) else train.gold.astype(np.float32)
         self._targets = torch.from_numpy(targets).to(encoder.hardware.device)
 
-    def __len__(self) -> int:
-        return len(self._train)
-
     def head(self) -> list[nn.Parameter]:
         return [weight for name in ("objective", "codes") if name in self.module for weight in self.module[name].parameters()]
 

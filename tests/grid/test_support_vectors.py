@@ -58,11 +58,6 @@ def test_neither_answers_nor_words_of_a_fold_reach_its_own_predictions(examples,
     assert (reworded[others] == before[others]).all() and (reworded[~tested] != before[~tested]).mean() > 0.9
 
 
-def test_noise_cannot_be_learnt_so_it_is_not_predicted(examples):
-    noise = replace(examples, targets=np.random.default_rng(3).random(120))
-    assert abs(spearman(out_of_fold(noise), noise.gold)) < 0.3
-
-
 def test_a_pair_that_occurs_again_is_not_trained_on_in_either_order(examples, folds):
     first, second = (list(column) for column in examples.sentences)
     first[1], second[1] = second[0].upper(), first[0]  # row 0 lies in fold 0, row 1 in fold 1
@@ -131,10 +126,10 @@ def test_a_group_lies_in_one_fold_and_folds_are_about_equally_large():
     assert all(len(set(folds[groups == group])) == 1 for group in range(28))
 
 
-def test_rows_of_their_own_are_shuffled_by_the_seed():
+def test_rows_of_their_own_are_shuffled_always_alike():
     rows = np.arange(95)
     assert sorted(np.bincount(cut(rows)).tolist()) == [9] * 5 + [10] * 5
-    assert (cut(rows) == cut(rows)).all() and (cut(rows) != cut(rows, seed=1)).any()
+    assert (cut(rows) == cut(rows)).all()
     assert (np.diff(cut(rows)) != 0).sum() > 60  # not cut in the order of the file
 
 

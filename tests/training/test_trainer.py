@@ -217,7 +217,7 @@ def test_ranking_batches_hold_no_text_twice(tiny, cpu, scored):
     assert sorted(np.concatenate(batches)) == list(range(64)) and all(len(b) == 4 for b in batches)
     assert sum(sum(keys[i][0] == "same" for i in batch) > 1 for batch in batches) <= 1
     siamese = Siamese(Encoder.from_folder(tiny, cpu), MultipleNegativesRanking(), scored, scored)
-    assert len(siamese.batches(16, 0, 0)) == -(-len(siamese) // 16)
+    assert len(siamese.batches(16, 0, 0)) == -(-len(siamese.lengths) // 16)
 
 
 @pytest.mark.parametrize("wrong", [{"epochs": 0}, {"batch_size": 1}, {"learning_rate": 0}, {"warmup": 2}, {"average": 1}])

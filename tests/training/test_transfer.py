@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sbert_app.corpus.ranking.lexical import WORD
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import measure_cell
-from sbert_app.grid.classes import Classes, features_of, measures_of, pair_features
+from sbert_app.grid.classes import Classes, measures_of, pair_features
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import OVERLAP, TF_IDF, Choice
 from sbert_app.labelled.labelled_sentences import LabelledSentences
@@ -167,8 +167,7 @@ def related(rows: int = 900, dim: int = 20) -> tuple[np.ndarray, LabelledSentenc
 @pytest.mark.parametrize("quick", [False, True])
 def test_pairs_are_learnt_from_differences_and_products(quick):
     vectors, data = related()
-    rows = {text: row for row, text in enumerate([*data.sentences, *data.partners])}
-    features = features_of(data, lambda texts: vectors[[rows[text] for text in texts]])
+    features = pair_features(vectors[:900], vectors[900:])
     result = learn(features, data, quick)
     measures = measures_of(data, result)
     right = data.targets[data.test]
