@@ -63,13 +63,9 @@ class Session:
         """Store a value, replacing the last of its type. Returns False, storing nothing, if its run was revoked."""
         return self._store(lambda: stop is None or not stop.revoked, value)
 
-    def put_first(self, value: object) -> bool:
-        """Store a value, unless one of its type is stored: then returns False."""
-        return self._store(lambda: type(value) not in self._values, value)
-
     def swap(self, before: object, after: object) -> bool:
-        """Replace `before` by `after`. Returns False, storing nothing, if `before` is not the stored value any more."""
-        return self._store(lambda: self._values.get(type(before)) is before, after)
+        """Replace `before`, None for no value, by `after`, of its type. Returns False, storing nothing, if it was replaced already."""
+        return self._store(lambda: self._values.get(type(after)) is before, after)
 
     def update(self, kind: type[Value], change: Callable[[Value | None], Value]) -> Value:
         """Replace the value of this type by what `change` makes of it: two changes at once are made one after the other."""

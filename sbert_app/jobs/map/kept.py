@@ -84,7 +84,7 @@ def begins(session: Session) -> bool:
     indexed = session.get(IndexedCorpus)
     if indexed is None or indexed.growing or len(indexed.corpus) > DRAWN_AT_ONCE or session.get(CorpusMap) is not None:
         return False
-    return session.put_first(DrawingBegun())
+    return session.swap(None, DrawingBegun())
 
 
 def draws(session: Session) -> bool:
