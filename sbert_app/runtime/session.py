@@ -64,7 +64,7 @@ class Session:
         return self._store(lambda: stop is None or not stop.revoked, value)
 
     def swap(self, before: object, after: object) -> bool:
-        """Replace `before`, None for no value, by `after`, of its type. Returns False, storing nothing, if it was replaced already."""
+        """Replace `before`, None where nothing is stored, by `after`, of its type. False, storing nothing, if that has changed."""
         return self._store(lambda: self._values.get(type(after)) is before, after)
 
     def update(self, kind: type[Value], change: Callable[[Value | None], Value]) -> Value:
