@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.vectors import distinct
-from sbert_app.wording import plural
+from sbert_app.wording import amount
 
 Groups = NDArray[np.int64]  # (n,) each example's group, counted from 0 in order of appearance
 SENTENCES, PAIRS, COLUMN = "sentences", "pairs", "column"
@@ -123,8 +123,8 @@ def shared_warning(shared: int) -> str:
     """The warning about held-out sentences that also occur in training, "" if there are none."""
     if not shared:
         return ""
-    occur = plural(shared, "sentence occurs", "sentences occur")
-    return f"{shared:,} held-out {occur} also in training, in other pairs: on new sentences the result may be lower."
+    occur = amount(shared, "held-out sentence occurs", "held-out sentences occur")
+    return f"{occur} also in training, in other pairs: on new sentences the result may be lower."
 
 
 def digests(examples: Examples) -> Digests:

@@ -15,7 +15,7 @@ from sbert_app.labelled.columns import ColumnRoles, guess_positive, number
 from sbert_app.labelled.example_set import Examples as Examples
 from sbert_app.settings import ASSETS, Limits
 from sbert_app.tables import Skip, Table, read_table
-from sbert_app.wording import plural, row_list
+from sbert_app.wording import amount, row_list
 
 LEAST_ROWS = 20  # fewer cannot be split and evaluated
 MOST_LABELS = 50
@@ -99,7 +99,7 @@ def _check_enough(table: Table, mapping: ColumnRoles, positions: list[int], skip
         return
     reasons = ", ".join(sorted({skip.reason for skip in skipped}))
     raise UserError(
-        f"'{table.name}' has {len(positions)} usable {plural(len(positions), 'row', 'rows')}, at least {least} are needed"
+        f"'{table.name}' has {amount(len(positions), 'usable row')}, at least {least} are needed"
         + (f" ({len(skipped)} skipped: {reasons})." if skipped else ".")
         + f" Add rows, or check the columns: {', '.join(filter(None, (*mapping.sentences, mapping.target)))}."
     )

@@ -12,7 +12,7 @@ from sbert_app.labelled.columns import named, number
 from sbert_app.tables import Table
 from sbert_app.tables.table import guarded
 from sbert_app.vectors import Rows
-from sbert_app.wording import plural, row_list
+from sbert_app.wording import amount, row_list
 
 IDS = {"document": ("doc_id", "corpus_id", "corpus-id", "_id", "id"), "query": ("query_id", "query-id", "_id", "id")}
 GAINS = ("relevance", "score", "label")
@@ -156,6 +156,6 @@ def _queries(
     remarks = (
         f"Not in '{corpus.name}', left out: {row_list(unknown)}." if unknown else "",
         f"No query or no readable relevance, left out: {row_list(unreadable)}." if unreadable else "",
-        f"{without:,} {plural(without, 'query has', 'queries have')} no relevant row, left out." if without else "",
+        f"{amount(without, 'query has', 'queries have')} no relevant row, left out." if without else "",
     )
     return Queries(list(answered), corpus.sentences, list(answered.values())), tuple(filter(None, remarks))

@@ -12,7 +12,7 @@ from sbert_app.explain.scale import WORDS, Scale
 from sbert_app.labelled.examples import Reading
 from sbert_app.labelled.pair_columns import GRADED, PairColumns, PairLabels
 from sbert_app.tables import Table
-from sbert_app.wording import plural, times_100
+from sbert_app.wording import amount, times_100
 
 SCORE_NAMES = ("score", "cosine", "cosine_of_this_app")
 MOST_SHOWN = 5  # rows on each side
@@ -126,7 +126,7 @@ def _agreement(labels: PairLabels, agreement: LabelAgreement) -> dict[str, Any]:
 
 def sentence(labels: PairLabels, agreement: LabelAgreement) -> str:
     """The agreement in one sentence, or why there is none."""
-    count = f"{agreement.pairs:,} labelled {plural(agreement.pairs, 'pair', 'pairs')}"
+    count = amount(agreement.pairs, "labelled pair")
     if agreement.pairs < LEAST_HELD_OUT:
         return f"Too few labels to judge the score: {count}, at least {LEAST_HELD_OUT} are needed."
     value, threshold = agreement.estimate, agreement.threshold
@@ -158,10 +158,8 @@ def side_titles(labels: PairLabels) -> tuple[str, str]:
 
 def left_out(labels: PairLabels) -> list[str]:
     """How many rows were scored, but have no label to compare with."""
-    return [
-        f"{count:,} {plural(count, 'row has', 'rows have')} {reason}: scored, but left out of the agreement."
-        for reason, count in labels.left_out.items()
-    ]
+    left = labels.left_out.items()
+    return [f"{amount(count, 'row has', 'rows have')} {reason}: scored, but left out of the agreement." for reason, count in left]
 
 
 def details(labels: PairLabels, agreement: LabelAgreement) -> str:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sbert_app.labelling.answers import AGAIN, MEASURE, Answer, one_each
 from sbert_app.labelling.choosing import STRATA, Candidates
 from sbert_app.vectors import Array, Vectors
-from sbert_app.wording import plural
+from sbert_app.wording import amount
 
 DRAWS, THRESHOLDS = 1_000, 41
 PRIORS = np.array([[0.3, 0.6], [0.02, 0.05]])  # answers (same, other) that a part is given: many, or next to none
@@ -159,9 +159,9 @@ def of_file(answers: Sequence[Answer], left_out: int, elsewhere: int) -> Iterato
     for given in answers:
         labels.setdefault(given.texts, set()).add(given.label)
     if left_out:
-        yield f"{left_out:,} {plural(left_out, 'row', 'rows')} of the file left out: such pairs are labelled already."
+        yield f"{amount(left_out, 'row')} of the file left out: such pairs are labelled already."
     if twice := sum(len(different) > 1 for different in labels.values()):
-        yield f"{twice:,} {plural(twice, 'pair has', 'pairs have')} two different labels in the file: the first counts."
+        yield f"{amount(twice, 'pair has', 'pairs have')} two different labels in the file: the first counts."
     if elsewhere:
-        here = plural(elsewhere, "pair is", "pairs are")
-        yield f"{elsewhere:,} {here} not among those asked here: a training uses them, “Make a model now” does not."
+        here = amount(elsewhere, "pair is", "pairs are")
+        yield f"{here} not among those asked here: a training uses them, “Make a model now” does not."

@@ -16,7 +16,7 @@ from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import Against, DevScore, Harm, HeadAccuracy, RunResult, RunState
 from sbert_app.training.options import OBJECTIVES
 from sbert_app.vectors import Array, Vectors, unit_rows
-from sbert_app.wording import change_100, plural, times_100
+from sbert_app.wording import amount, change_100, times_100
 
 if TYPE_CHECKING:
     from torch import nn
@@ -148,9 +148,9 @@ def head_accuracy(objective: "nn.Module", columns: Sequence[Vectors], held_out: 
 def card_facts(plan: Plan, split: Split, result: RunResult) -> dict[str, str]:
     """Rows of the model card: objective, data sizes, how they were split, metric, verdict."""
     options, sizes, change = plan.options, result.parts, result.verdict.changes[0]
-    epochs = f"{options.epochs} {plural(options.epochs, 'epoch', 'epochs')}"
     sides = change.before, change.after
     before, after = (f"{100 * side.value:.1f} ({100 * side.low:.1f} to {100 * side.high:.1f})" for side in sides)
+    epochs = amount(options.epochs, "epoch")
     settings = f"{epochs}, batch {options.batch_size}, learning rate {options.learning_rate:g}, seed {options.seed}"
     return {
         "objective": f"{OBJECTIVES[plan.objective].title}, {settings}",
