@@ -41,7 +41,8 @@ def order_of(device: Device, kinds: str) -> str:
     return "".join(served)
 
 
-def test_short_requests_go_before_batches_which_are_not_starved(device, monkeypatch):
+def test_short_requests_go_before_batches(device, monkeypatch):
+    """And batches are not starved."""
     monkeypatch.setattr(module, "SHORT_IN_A_ROW", 2)
     assert order_of(device, "bbsssss") == "ssbssbs"
 
