@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.evaluation import metrics
-from sbert_app.evaluation.metrics import RESAMPLES, Metric, MetricEstimate, interval, resample_weights
+from sbert_app.evaluation.metrics import Metric, MetricEstimate, interval, resampled
 from sbert_app.vectors import COSINE, Array, Similarity, Vectors
 
 LEAST_HELD_OUT = 20  # rows; fewer never give a verdict
@@ -78,18 +78,21 @@ def measure(kind: str, predicted: Array, gold: Array) -> dict[str, float]:
     return {name: value if np.isfinite(value) else -1.0 for name, value in values.items()}
 
 
-def judge(kind: str, before: Array, after: Array, gold: Array, seed: int = 0) -> Verdict:
+def judge(kind: str, before: Array, after: Array, gold: Array) -> Verdict:
     """Compare predictions for the same n examples by a paired bootstrap: both use the same resamples."""
-    count = len(gold)
-    weights = resample_weights(count, RESAMPLES, np.random.default_rng(seed))
-    ones = np.ones((1, count))
-    changes = []
-    for name, metric in METRICS[kind].items():
-        values = [metric(predicted, gold, ones)[0] for predicted in (before, after)]
-        resampled = [metric(predicted, gold, weights) for predicted in (before, after)]
-        estimates = [interval(value, samples) for value, samples in zip(values, resampled, strict=True)]
-        difference = resampled[1] - resampled[0]
-        changes.append(Change(name, estimates[0], estimates[1], interval(values[1] - values[0], difference), _p(difference)))
+
+    def both(_: Array, gold: Array, weights: Array) -> Array:
+        """Each metric before and after, (R, metrics, 2)."""
+        values = [[metric(predicted, gold, weights) for predicted in (before, after)] for metric in METRICS[kind].values()]
+        return np.array(values).transpose(2, 0, 1)
+
+    count, changes = len(gold), []
+    values = both(before, gold, np.ones((1, count)))[0]
+    samples = resampled(both, before, gold, np.arange(count)).transpose(1, 2, 0)
+    for name, value, drawn in zip(METRICS[kind], values, samples, strict=True):
+        first, second = map(interval, value, drawn)
+        difference = drawn[1] - drawn[0]
+        changes.append(Change(name, first, second, interval(value[1] - value[0], difference), _p(difference)))
     return Verdict(_word(changes[0], count), tuple(changes), count)
 
 

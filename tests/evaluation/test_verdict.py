@@ -82,6 +82,17 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says():
     assert 178 <= hits <= 199
 
 
+def test_of_many_examples_no_more_are_drawn_at_a_time_than_fit_into_memory(monkeypatch):
+    generator, drawn, draw = np.random.default_rng(5), [], weighted.resample_weights
+    monkeypatch.setattr(weighted, "resample_weights", lambda *given: drawn.append(given[0] * given[1]) or draw(*given))
+    monkeypatch.setattr(weighted, "BLOCK_CELLS", 10 * N)
+    good, poor = (GRADED + 0.2 * generator.normal(size=N) for _ in range(2))
+    in_blocks = judge("scored", poor, good, GRADED)
+    assert max(drawn) == 10 * N and sum(drawn) == 2_000 * N
+    monkeypatch.undo()
+    assert in_blocks == judge("scored", poor, good, GRADED)
+
+
 def test_too_few_examples_prove_nothing():
     assert judge("scored", np.array([0.1, 0.9, 0.2] * 5), np.array([0.1, 0.2, 0.9] * 5), np.array([0, 0.5, 1] * 5)).word == UNCLEAR
 

@@ -11,6 +11,7 @@ import torch
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.splits import split
+from sbert_app.models.files.finding import NEW_POLY
 from sbert_app.runs import execution
 from sbert_app.runs import run as run_module
 from sbert_app.runs.execution import Clock
@@ -19,7 +20,7 @@ from sbert_app.runs.records import FINISHED, INTERRUPTED, RUNNING, Baseline, Run
 from sbert_app.runs.run import Run, Runs
 from sbert_app.runs.sealed_files import BEST, CHECKPOINT
 from sbert_app.storage import read_object, sweep
-from sbert_app.training.options import TrainingOptions
+from sbert_app.training.options import OF_SIMILARITY, TrainingOptions
 from tests.runs.test_records import SAVED
 
 RESULT = from_json(RunResult, json.loads((SAVED / "result.json").read_text()))
@@ -232,10 +233,12 @@ def test_a_home_that_cannot_be_written_is_told(tmp_path, scored):
 
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("kind", ["scored", "labelled", "triplets", "positives"])
-def test_presets_fit_every_kind(name, kind):
-    plan = preset(name, kind, 500, "base")
+@pytest.mark.parametrize("base", ["base", NEW_POLY])
+def test_presets_fit_every_kind_and_a_poly_encoder_learns_in_the_steps_of_a_trained_model(name, kind, base):
+    plan = preset(name, kind, 500, base)
     plan.check(kind)
     assert Plan.from_json(json.loads(json.dumps(asdict(plan)))) == plan
+    assert plan.options == preset(name, kind, 500, "base").options and (base != NEW_POLY or plan.objective in OF_SIMILARITY)
 
 
 def test_the_papers_preset_is_the_papers():

@@ -14,10 +14,10 @@ from sbert_app.labelled.example_set import Examples
 from sbert_app.models.files.finding import NEW_POLY
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.models.registry import Registry
-from sbert_app.runs.plan import PRESETS, Plan, preset
+from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import FINISHED
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.training.options import OF_SIMILARITY, ObjectiveOptions, TrainingOptions
+from sbert_app.training.options import ObjectiveOptions, TrainingOptions
 from sbert_app.training.siamese import build_siamese
 from sbert_app.training.trainee import BatchLoss, Evaluation
 from sbert_app.training.trainer import Trainer
@@ -73,14 +73,6 @@ def test_an_objective_of_one_embedding_is_refused(tiny, cpu, scored, objective, 
         make(tiny, cpu, objective, scored)
     with pytest.raises(UserError, match="A poly-encoder cannot be trained"):
         Plan(NEW_POLY, objective).check(kind)
-
-
-@pytest.mark.parametrize("name", PRESETS)
-@pytest.mark.parametrize("kind", ["scored", "labelled", "triplets", "positives"])
-def test_every_preset_fits_it_and_learns_in_the_steps_of_a_trained_model(name, kind):
-    plan, usual = preset(name, kind, 500, NEW_POLY), preset(name, kind, 500, "base")
-    plan.check(kind)
-    assert plan.options == usual.options and plan.objective in OF_SIMILARITY
 
 
 def test_a_run_is_judged_saved_listed_and_scored_by_the_grid(tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 
 from sbert_app.evaluation.agreement import MARGINS, gains, rank_shares
-from sbert_app.evaluation.metrics import needed_sentence
+from sbert_app.evaluation.metrics import needed_sentence, resamples_for
 from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR, Change
 from sbert_app.jobs.fine_tune.job import FINE_TUNE, options_of
 from sbert_app.jobs.fine_tune.preparing import EXAMPLES
@@ -152,7 +152,7 @@ def _conditions(result: RunResult, created: str) -> str:
         f"Measured on {created[:10]} on {result.device}: {sizes.train:,} training examples, "
         f"checkpoint of step {result.best_step:,} of {result.steps:,} chosen on {sizes.dev:,} other examples, "
         f"{duration(result.seconds)} of training, {result.pairs_per_second:,.0f} examples/s. "
-        "Intervals and p: paired bootstrap, 2,000 resamples."
+        f"Intervals and p: paired bootstrap, {resamples_for(sizes.held_out):,} resamples."
     )
 
 
