@@ -17,7 +17,7 @@ from sbert_app.explain.words import word_overlap
 from sbert_app.grid import systems
 from sbert_app.grid.ranking import Compare, PairScores, by_both, by_pairs, by_vectors, by_words, reranked
 from sbert_app.grid.support_vectors import out_of_fold
-from sbert_app.grid.systems import BM25, MAXSIM, RERANKED, Choice, Embed, System
+from sbert_app.grid.systems import BM25, MAXSIM, RERANKED, Choice, Embed, Score, System
 from sbert_app.labelled.example_set import Examples, trained_on
 from sbert_app.labelled.queries import Queries
 from sbert_app.models.files.trained_for import check_one_score
@@ -84,10 +84,9 @@ def pooled_by(encoder: "Encoder", pooling: str) -> "Encoder":
 
 def of_encoder(bench: Workbench, encoder: "Encoder", name: str = systems.SBERT, tick: Tick = lambda: None) -> System:
     """An encoder as a system; the device is released between batches."""
-    embed = embedding(bench, encoder, tick)
-    system = _of_vectors(name, encoder.name, encoder.fingerprint, embed, tick)
-    ranker = partial(_by_cosine, encoder=encoder, embed=embed, tick=tick)
-    return replace(system, ranker=ranker, trained_on=trained_on(encoder.folder))
+    embed, known = embedding(bench, encoder, tick), trained_on(encoder.folder)
+    rank = partial(_by_cosine, encoder=encoder, embed=embed, tick=tick)
+    return System(name, encoder.name, encoder.fingerprint, _cosines(embed), embed, rank, known, apart=True)
 
 
 def of_cross_encoder(bench: Workbench, cross: "PairScorer", name: str = systems.CROSS, tick: Tick = lambda: None) -> System:
@@ -99,14 +98,8 @@ def of_cross_encoder(bench: Workbench, cross: "PairScorer", name: str = systems.
     return System(name, cross.name, cross.fingerprint, score, ranker=rank, trained_on=known)
 
 
-def _of_vectors(name: str, model: str, identity: str, embed: Embed, tick: Tick) -> System:
-    def score(examples: Examples, _: Sequence[str]) -> Array:
-        return predict(examples.kind, [embed(column) for column in examples.sentences])
-
-    def rank(data: Queries) -> list[Rows]:
-        return by_vectors(data, embed(data.queries), embed(data.documents), tick)
-
-    return System(name, model, identity, score, embed, rank, apart=True)
+def _cosines(embed: Embed) -> Score:
+    return lambda examples, _: predict(examples.kind, [embed(column) for column in examples.sentences])
 
 
 def _word_vectors(bench: Workbench, choice: Choice, texts: Iterable[Sequence[str]], tick: Tick) -> System:
@@ -124,7 +117,10 @@ def _word_vectors(bench: Workbench, choice: Choice, texts: Iterable[Sequence[str
         parts = list(ticking(vectors(column), tick))
         return in_order(parts, len(column), parts[0][1].shape[1])
 
-    return _of_vectors(systems.WORD_VECTORS, name, digest, embed, tick)
+    def rank(data: Queries) -> list[Rows]:
+        return by_vectors(data, embed(data.queries), embed(data.documents), tick)
+
+    return System(systems.WORD_VECTORS, name, digest, _cosines(embed), embed, rank, apart=True)
 
 
 def _apart(examples: Examples, scores: Sequence[Array]) -> Array:

@@ -12,10 +12,9 @@ from sbert_app.grid.data_set import PairSet
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.reading import read_data_set
 from sbert_app.grid.result import Grid, difference
-from sbert_app.grid.systems import OVERLAP, SBERT, TF_IDF, Choice, System
+from sbert_app.grid.systems import OVERLAP, TF_IDF, Choice, System
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
-from tests.evaluating import own
 
 NOISE = np.random.default_rng(0)
 
@@ -63,15 +62,6 @@ def test_whole_groups_are_drawn():
     alone = resampled(share_positive, predicted, ones, np.arange(6))
     grouped = resampled(share_positive, predicted, ones, np.array([0, 0, 0, 1, 1, 1]))
     assert set(grouped.tolist()) == {0.0, 0.5, 1.0} and len(set(alone.tolist())) > 3
-
-
-def test_classes_are_learnt_from_embeddings_only(shared_bench):
-    tickets, sbert = own("Tickets by team"), load_system(shared_bench, SBERT, Choice())
-    cell = measure_cell(sbert, tickets)
-    right = cell.predicted == tickets.data.targets
-    assert 0.65 < cell.value < 0.85 and cell.value == pytest.approx(right.mean(), abs=0.005) and cell.low < cell.value < cell.high
-    worst = mistakes(tickets, cell, 5)
-    assert len(worst) == 5 and all(mistake.expected != mistake.given for mistake in worst)
 
 
 def test_mistakes_come_worst_first_and_disagreements_favour_the_other(pairs, cells):

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 
 from sbert_app.corpus.ranking.lexical import WORD
 from sbert_app.errors import UserError
-from sbert_app.grid.cell import measure_cell
+from sbert_app.grid.cell import measure_cell, mistakes
 from sbert_app.grid.classes import Classes, measures_of, pair_features
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import OVERLAP, TF_IDF, Choice
@@ -225,6 +225,7 @@ def test_tf_idf_has_a_figure_on_classes_and_word_overlap_says_why_not(worded, sh
     classes = Classes("words", worded, quick=True)
     cell = measure_cell(load_system(shared_bench, TF_IDF, Choice()), classes)
     assert cell.value == pytest.approx(learn_words(count_words(worded), worded, quick=True).accuracy) and cell.seconds > 0
+    assert cell.low < cell.value < cell.high and all(each.expected != each.given for each in mistakes(classes, cell, 5))
     with pytest.raises(UserError, match="gives no vectors to learn classes from"):
         measure_cell(load_system(shared_bench, OVERLAP, Choice()), classes)
 
