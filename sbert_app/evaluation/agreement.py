@@ -59,7 +59,7 @@ def gains(kind: str, before: Array, after: Array, gold: Array) -> Array:
     return np.abs(rank_shares(before) - target) - np.abs(rank_shares(after) - target)
 
 
-def rank_shares(values: Array) -> Array:
+def rank_shares(values: NDArray[np.floating]) -> Array:
     """Each value's mean rank as a share of the ranking, 0..1. (n,) -> (n,)."""
     _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks = np.cumsum(counts) - (counts + 1) / 2
