@@ -117,13 +117,6 @@ def test_what_was_embedded_is_on_disk_while_its_job_goes_on_and_in_one_piece_aft
     assert len(list((tmp_path / encoder.fingerprint).iterdir())) == 1
 
 
-def test_an_error_inside_gives_the_device_back(device):
-    with pytest.raises(ZeroDivisionError), device.hold():
-        1 / 0  # noqa: B018
-    with device.hold(short=True) as waited:
-        assert waited < 0.05
-
-
 def test_who_gives_up_waiting_is_not_handed_the_device(device, monkeypatch):
     wait, this_thread = threading.Event.wait, threading.current_thread()
 
