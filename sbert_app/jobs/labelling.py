@@ -83,10 +83,7 @@ def begin(bench: Workbench, session: Session) -> Labelling:
 
 def labelling(session: Session) -> Labelling:
     """The labels of the open corpus. Raises UserError before `begin`."""
-    current = session.get(Labelling)
-    if current is None:
-        raise UserError("No pairs are being labelled. Choose “Label pairs of the open corpus”.")
-    return current
+    return session.require(Labelling, "No pairs are being labelled. Choose “Label pairs of the open corpus”.")
 
 
 def answer(session: Session, label: Any, count: Any, seconds: Any = 0.0) -> Labelling:

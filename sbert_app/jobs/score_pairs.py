@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from sbert_app.errors import UserError
 from sbert_app.evaluation.agreement import label_agreement
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import option, output, text
@@ -129,9 +128,7 @@ def score_opened(bench: Workbench, session: Session, columns: PairColumns, model
     The last step has the result or is stopped; none comes after another scoring has begun. Raises UserError for a missing column,
     labels that cannot be compared, or a file without a usable row.
     """
-    opened = session.get(PairTable)
-    if opened is None:
-        raise UserError("There is no file of pairs yet. Upload one, or open the example.")
+    opened = session.require(PairTable, "There is no file of pairs yet. Upload one, or open the example.")
     usable = _read(bench, opened.table, columns)
     session.put(replace(opened, model=model))
     stop = session.begin(SCORING)

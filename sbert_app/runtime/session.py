@@ -80,12 +80,17 @@ class Session:
         with self._lock:
             return self._values.get(kind)
 
+    def require(self, kind: type[Value], otherwise: str) -> Value:
+        """The value of this type. Raises UserError with this sentence if there is none."""
+        value = self.get(kind)
+        if value is None:
+            raise UserError(otherwise)
+        return value
+
     def corpus(self) -> IndexedCorpus:
         """The corpus that the visitor opened. Raises UserError if there is none."""
-        corpus = self.get(IndexedCorpus)
-        if corpus is None:
-            raise UserError("There is no corpus yet. Choose an example or upload a file under “Corpus” at the top of the page.")
-        return corpus
+        way_out = "Choose an example or upload a file under “Corpus” at the top of the page."
+        return self.require(IndexedCorpus, f"There is no corpus yet. {way_out}")
 
     def whole_corpus(self) -> IndexedCorpus:
         """The open corpus, all of whose rows the model has read. Raises UserError if there is none, or it is still being read."""

@@ -15,7 +15,6 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.mending import MENDS, mended
 from sbert_app.corpus.passages import LongTexts
 from sbert_app.corpus.reader import Corpus, existing, guess_column, read_corpus
-from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.corpus.opening import open_unread
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
@@ -85,10 +84,7 @@ INDEX_CORPUS = Job("index_corpus", Needs.SENTENCES, IndexOptions, index_corpus)
 
 def waiting_table(session: Session) -> Table:
     """The table that the visitor brought, whose text columns are to be chosen. Raises UserError if there is none."""
-    table = session.get(Table)
-    if table is None:
-        raise UserError("There is nothing to index yet. Upload a file, paste lines, or choose an example.")
-    return table
+    return session.require(Table, "There is nothing to index yet. Upload a file, paste lines, or choose an example.")
 
 
 def index(

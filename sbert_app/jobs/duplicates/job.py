@@ -147,9 +147,8 @@ def findings_of(session: Session, threshold: float, remove: str = SIMILAR) -> Fi
     """Group the mined pairs at a threshold, raised to the mining's floor. Raises UserError if the open corpus is not mined."""
     threshold = validation.number(threshold, "threshold", FLOOR, 1)
     remove = validation.one_of(remove, "rows to remove", (COPIES, SIMILAR)) or SIMILAR
-    mined, opinion = session.get(Mined), session.get(SecondOpinion)
-    if mined is None:
-        raise UserError("This corpus has not been searched for duplicates yet. Find them first.")
+    mined = session.require(Mined, "This corpus has not been searched for duplicates yet. Find them first.")
+    opinion = session.get(SecondOpinion)
     threshold = max(threshold, mined.duplicates.pairs.floor)
     start = time.perf_counter()
     grouping = mined.duplicates.grouping(threshold)

@@ -14,7 +14,6 @@ from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
-from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.runtime.line import Stop, place_in_line
 from sbert_app.runtime.session import Session
@@ -157,7 +156,5 @@ def _compared(bench: Workbench, indexed: IndexedCorpus, other: Corpus) -> Iterat
 def matches_of(session: Session, threshold: float) -> tuple[FileOverlap, list[Match]]:
     """The last comparison and its matches at a threshold. Raises UserError if nothing was compared yet."""
     threshold = validation.number(threshold, "threshold", FLOOR, 1)
-    compared = session.get(FileOverlap)
-    if compared is None:
-        raise UserError("There is no other file to compare with yet. Upload one.")
+    compared = session.require(FileOverlap, "There is no other file to compare with yet. Upload one.")
     return compared, compared.matches(threshold)

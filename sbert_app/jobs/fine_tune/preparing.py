@@ -94,10 +94,7 @@ def load(bench: Workbench, session: Session, table: Table) -> TrainingData:
 
 def current(session: Session) -> TrainingData:
     """The session's training data. Raises UserError if there is none."""
-    data = session.get(TrainingData)
-    if data is None:
-        raise UserError("There is no training data yet. Upload labelled pairs, or choose an example.")
-    return data
+    return session.require(TrainingData, "There is no training data yet. Upload labelled pairs, or choose an example.")
 
 
 def remap(bench: Workbench, session: Session, mapping: ColumnRoles, by: str = SENTENCES, column: str = "") -> TrainingData:

@@ -94,10 +94,7 @@ def draws(session: Session) -> bool:
 
 def current_map(session: Session) -> CorpusMap:
     """The session's map. Raises UserError if the open corpus has none yet."""
-    corpus_map = session.get(CorpusMap)
-    if corpus_map is None:
-        raise UserError("There is no map of this corpus yet. Draw it first.")
-    return corpus_map
+    return session.require(CorpusMap, "There is no map of this corpus yet. Draw it first.")
 
 
 def current_selection(session: Session) -> Selection | None:

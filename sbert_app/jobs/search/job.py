@@ -102,9 +102,8 @@ def beside(bench: Workbench, session: Session, other: str, asked: SearchOptions)
     if other != FORMER_MODEL:
         ranking = validation.one_of(other, "ranking", RANKINGS) or DENSE
         return _ranked(bench, _opened(session), replace(asked, ranking=ranking))
-    former = session.get(FormerIndex)
-    if former is None:
-        raise UserError("There is no other index to compare with yet. Choose another model and index the corpus again.")
+    way_out = "Choose another model and index the corpus again."
+    former = session.require(FormerIndex, f"There is no other index to compare with yet. {way_out}")
     return _ranked(bench, former.indexed, replace(asked, ranking=DENSE))
 
 

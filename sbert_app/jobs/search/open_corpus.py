@@ -33,11 +33,6 @@ FILE = "judgements.csv"
 MOST = 10_000  # judgements of one visitor
 
 
-def checked_query(bench: Workbench, query: Any) -> str:
-    """A query as it is searched for. Raises UserError for a blank one."""
-    return validation.sentence(query, "query", bench.settings.limits, HINT)
-
-
 def encoder_of(bench: Workbench, session: Session) -> "Encoder":
     """The encoder of the open corpus."""
     indexed = session.corpus()
@@ -130,7 +125,7 @@ def judge(bench: Workbench, session: Session, query: Any, row: Any, grade: Any) 
     """Set how well a row of the corpus answers a query, one of GRADES; None takes a judgement back. Raises UserError."""
     corpus = session.corpus().corpus
     refuse_collection(session.get(OpenCollection), "Judging hits")
-    query = checked_query(bench, query)
+    query = validation.sentence(query, "query", bench.settings.limits, HINT)
     row = validation.whole_number(row, "row", 1, int(corpus.rows[-1]))
     corpus.index_of(row)  # refuses one that was skipped
     if grade is not None:
