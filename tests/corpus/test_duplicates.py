@@ -3,12 +3,15 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from sentence_transformers import util
 
 from sbert_app.corpus import mining
 from sbert_app.corpus.duplicates import find_duplicates
 from sbert_app.corpus.index import VectorIndex
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.reader import Corpus
 from sbert_app.jobs.duplicates.overlap import find_overlap
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.vectors import unit_rows
@@ -180,14 +183,17 @@ def test_borderline_pairs_are_the_nearest_on_both_sides():
 
 
 def test_overlap_finds_the_closest_row_and_the_same_text():
+    def corpus(name, count):
+        return Corpus(name, ("text",), [f"{name} {i}" for i in range(count)], pd.DataFrame(index=range(count)), np.arange(count))
+
     there, here = near_rows(80, seed=7), near_rows(30, seed=8)
     here[3] = there[5]
-    texts = [f"there {i}" for i in range(80)]
-    sentences = [f"here {i}" for i in range(30)]
-    sentences[9] = "there 70"  # the same text, whatever its vector
-    *done, found = find_overlap(VectorIndex.build(there), there, texts, here, sentences)
+    other = corpus("here", 30)
+    other.sentences[9] = "there 70"  # the same text, whatever its vector
+    *steps, last = find_overlap(IndexedCorpus.build(corpus("there", 80), "", "", there), other, here)
     best = (here @ there.T).argmax(1)
     best[9] = 70
-    assert done == [30] and found.rows.tolist() == best.tolist() and np.flatnonzero(found.same).tolist() == [9]
-    inside = found.above(0.99)
-    assert inside.tolist()[:2] == [9, 3] and found.scores[9] == 1
+    found = last.result
+    assert [step.done for step in steps] == [30] and found.closest.tolist() == best.tolist()
+    assert np.flatnonzero(found.same).tolist() == [9] and found.scores[9] == 1
+    assert [match.row for match in found.matches(0.99)[:2]] == [9, 3]

@@ -12,7 +12,7 @@ from sbert_app.corpus.hits import FormerIndex
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus
 from sbert_app.grid.reading import read_data_set
-from sbert_app.jobs.duplicates.overlap import FileOverlap, Overlap
+from sbert_app.jobs.duplicates.overlap import FileOverlap
 from sbert_app.jobs.evaluate.grid import Uploaded
 from sbert_app.jobs.fine_tune.preparing import read_training_data
 from sbert_app.jobs.score_pairs import PairTable
@@ -56,7 +56,7 @@ def of_type(kind, indexed, bench):
         "corpus": lambda: indexed,
         "former index": lambda: FormerIndex(indexed),
         "mined": lambda: Mined(indexed, mined, {}),
-        "overlap": lambda: FileOverlap(replace(indexed), corpus("b.csv"), Overlap(rows, scores, same), {}),
+        "overlap": lambda: FileOverlap(replace(indexed), corpus("b.csv"), rows, scores, same),
         "evaluation data": lambda: Uploaded((read_data_set(table(), bench.settings.limits),)),
         "training data": lambda: read_training_data(table(), guess_mapping(table().frame), bench.settings.limits),
         "pairs": lambda: PairTable(table()),

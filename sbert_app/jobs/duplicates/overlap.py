@@ -1,16 +1,15 @@
 """Find which rows of another file already occur in the session's corpus."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.collections.opened import OpenCollection, refuse_collection
-from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
@@ -27,37 +26,6 @@ QUERIES = 1_024  # rows per search of the index
 
 
 @dataclass(frozen=True)
-class Overlap:
-    """For each of m rows: its closest row in the corpus, the cosine, and whether both have the same text, (m,) each."""
-
-    rows: NDArray[np.int64]
-    scores: Vectors
-    same: NDArray[np.bool_]
-
-    def above(self, threshold: float) -> NDArray[np.int64]:
-        """The rows whose closest row reaches the threshold, closest first; on a tie the same text first."""
-        inside = np.flatnonzero(self.same | (self.scores >= np.float32(threshold)))
-        return inside[np.lexsort((inside, -self.scores[inside], ~self.same[inside]))]
-
-
-def find_overlap(
-    index: VectorIndex, corpus: Vectors, corpus_sentences: Sequence[str], vectors: Vectors, sentences: Sequence[str]
-) -> Iterator[int | Overlap]:
-    """Look up m sentences, unit rows (m, dim), in the corpus; the same text scores 1. Yields the rows done, at last the result."""
-    first = {sentence: row for row, sentence in reversed(list(enumerate(corpus_sentences)))}
-    same = np.array([first.get(sentence, -1) for sentence in sentences])
-    rows = np.zeros(len(vectors), dtype=np.int64)
-    for start in range(0, len(vectors), QUERIES):
-        block = slice(start, start + QUERIES)
-        rows[block] = np.maximum(index.search(vectors[block], 1)[1][:, 0], 0)
-        yield min(start + QUERIES, len(vectors))
-    rows = np.where(same >= 0, same, rows)
-    scores = np.einsum("ij,ij->i", corpus[rows], vectors)
-    scores[same >= 0] = 1
-    yield Overlap(rows, np.minimum(scores, np.float32(1)), same >= 0)
-
-
-@dataclass(frozen=True)
 class Match:
     """A row of another file that occurs in the corpus: both rows as in their files, the cosine, whether the text is the same."""
 
@@ -71,12 +39,18 @@ class Match:
 
 @dataclass(frozen=True)
 class FileOverlap:
-    """The overlap of another file with the corpus, and seconds by stage."""
+    """The overlap of another file with the corpus, and seconds by stage.
+
+    closest, scores, same: for each row of the file its closest row in the corpus, the cosine, and whether both have the same text,
+    (m,) each.
+    """
 
     indexed: IndexedCorpus
     other: Corpus
-    overlap: Overlap
-    seconds: dict[str, float]
+    closest: NDArray[np.int64]
+    scores: Vectors
+    same: NDArray[np.bool_]
+    seconds: dict[str, float] = field(default_factory=dict)
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
     def summary(self, threshold: float) -> dict[str, Any]:
@@ -93,12 +67,30 @@ class FileOverlap:
 
     def matches(self, threshold: float) -> list[Match]:
         """The rows of the other file whose closest corpus row reaches the threshold, closest first."""
-        other, corpus, inside = self.other, self.indexed.corpus, self.overlap.above(threshold)
-        closest_rows = self.overlap.rows, self.overlap.scores, self.overlap.same
+        other, corpus = self.other, self.indexed.corpus
+        inside = np.flatnonzero(self.same | (self.scores >= np.float32(threshold)))
+        inside = inside[np.lexsort((inside, -self.scores[inside], ~self.same[inside]))]  # on a tie the same text first
+        columns = (values[inside].tolist() for values in (self.closest, self.scores, self.same))
         return [
-            Match(int(other.rows[i]), other.sentences[i], int(corpus.rows[closest]), corpus.sentences[closest], score, same)
-            for i, closest, score, same in zip(inside.tolist(), *(values[inside].tolist() for values in closest_rows), strict=True)
+            Match(int(other.rows[i]), other.sentences[i], int(corpus.rows[row]), corpus.sentences[row], score, same)
+            for i, row, score, same in zip(inside.tolist(), *columns, strict=True)
         ]
+
+
+def find_overlap(indexed: IndexedCorpus, other: Corpus, vectors: Vectors) -> Iterator[Step[FileOverlap]]:
+    """Look up the m sentences of another file, unit rows (m, dim), in the corpus; the same text scores 1."""
+    first = {sentence: row for row, sentence in reversed(list(enumerate(indexed.corpus.sentences)))}
+    same = np.array([first.get(sentence, -1) for sentence in other.sentences])
+    total = len(vectors)
+    rows = np.zeros(total, dtype=np.int64)
+    for start in range(0, total, QUERIES):
+        block = slice(start, start + QUERIES)
+        rows[block] = np.maximum(indexed.index.search(vectors[block], 1)[1][:, 0], 0)
+        yield Step("Comparing", min(start + QUERIES, total), total)
+    rows = np.where(same >= 0, same, rows)
+    scores = np.minimum(np.einsum("ij,ij->i", indexed.embeddings[rows], vectors), np.float32(1))
+    scores[same >= 0] = 1
+    yield Step("Compared", total, total, result=FileOverlap(indexed, other, rows, scores, same >= 0))
 
 
 def compare_file(bench: Workbench, session: Session, table: Table) -> Iterator[Step[FileOverlap]]:
@@ -143,14 +135,9 @@ def _compared(bench: Workbench, indexed: IndexedCorpus, other: Corpus) -> Iterat
         for done in batches:
             yield Step("Encoding", done, total)
     encoded = time.perf_counter()
-    vectors = unit_rows(job.embeddings)
-    steps = find_overlap(indexed.index, indexed.embeddings, indexed.corpus.sentences, vectors, other.sentences)
-    for step in bench.device.each(steps):
-        if isinstance(step, Overlap):
-            seconds = {"encode": encoded - start, "compare": time.perf_counter() - encoded}
-            yield Step("Compared", total, total, result=FileOverlap(indexed, other, step, seconds))
-        else:
-            yield Step("Comparing", step, total)
+    for step in bench.device.each(find_overlap(indexed, other, unit_rows(job.embeddings))):
+        seconds = {"encode": encoded - start, "compare": time.perf_counter() - encoded}
+        yield replace(step, result=step.result and replace(step.result, seconds=seconds))
 
 
 def matches_of(session: Session, threshold: float) -> tuple[FileOverlap, list[Match]]:
