@@ -140,20 +140,18 @@ def _ranked(
     else:
         (query, vector), before = _row(opened, like), {}
     depth = max(asked.top, COMPARED) if asked.way == MAXSIM else asked.top
-    if collection:
-        hits, ranked = different_texts(lambda depth: collection.closest(vector, depth, filters, like), depth)
-        result = hits_of(bench.device, query, hits, encoder, ranked, asked.top, before, asked.way)
-        return replace(result, searched=ranked.fitting, store=collection.store(bool(filters)))
-
-    own = -1 if like is None else indexed.corpus.index_of(like)
+    own = -1 if collection or like is None else indexed.corpus.index_of(like)
     way = HYBRID if asked.way == MAXSIM else asked.way
 
     def rank(depth: int) -> tuple[IndexedCorpus, Ranking]:
+        if collection:
+            return collection.closest(vector, depth, filters, like)
         ranked = indexed.rank(vector, query, depth + (own >= 0), filters, way)
         return indexed, ranked.taking(np.flatnonzero(ranked.rows != own))
 
-    _, ranked = different_texts(rank, depth)
-    return hits_of(bench.device, query, indexed, encoder, ranked, asked.top, before, asked.way)
+    hits, ranked = different_texts(rank, depth)
+    result = hits_of(bench.device, query, hits, encoder, ranked, asked.top, before, asked.way)
+    return replace(result, searched=ranked.fitting, store=collection.store(bool(filters))) if collection else result
 
 
 def _row(opened: IndexedCorpus | OpenCollection, row: int) -> tuple[str, Vectors]:
