@@ -15,10 +15,14 @@ def brought(bench, lines):
     return session
 
 
-def indexed(bench, lines):
-    """A new session whose corpus is these lines, or the column "text" of a table."""
+def indexing(bench, lines):
+    """A new session whose corpus is these lines, or the column "text" of a table; and the steps that indexed it."""
     session = brought(bench, lines)
-    list(index(bench, session, ["text"]))
+    return session, list(index(bench, session, ["text"]))
+
+
+def indexed(bench, lines):
+    session, _ = indexing(bench, lines)
     return session
 
 

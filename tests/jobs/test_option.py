@@ -88,6 +88,8 @@ def test_values_of_a_shell_and_of_a_client_mean_the_same(write):
         ({"query": "x", "top": 1_001}, "in 1..1,000, got 1001."),
         ({"query": "x", "share": True}, "The share must be a number in 0..1, got True."),
         ({"query": "x", "share": float("nan")}, "got nan"),
+        ({"query": "x", "share": "0.5"}, "The share must be a number in 0..1, got '0.5'."),
+        ({"query": "x", "share": [0.5]}, "got [0.5]."),
         ({"query": "x", "method": "c"}, "Unknown method 'c'. Must be one of a, b."),
         ({"query": "x", "columns": [1]}, "The columns must be a list of names."),
         ({"query": "x", "filters": "{"}, "The filter must be a JSON object."),

@@ -45,6 +45,12 @@ def session(shared_bench):
     return shared_bench.sessions.open()
 
 
+@pytest.fixture
+def opened(shared_bench, session, folder):
+    """The collection, open in the session."""
+    return open_address(shared_bench, session, str(folder))
+
+
 def test_a_collection_opens_with_a_sample_that_needs_no_encoding(shared_bench, session, folder, monkeypatch):
     monkeypatch.setattr(shared_bench.registry.encoder(), "encode", None)
     opened = open_address(shared_bench, session, str(folder))
@@ -74,16 +80,16 @@ def test_a_collection_that_cannot_be_kept_is_closed(shared_bench, session, folde
     assert len(closed) == 1 and session.get(OpenCollection) is None
 
 
-def test_a_larger_collection_is_sampled_and_the_name_says_so(shared_bench, session, folder, monkeypatch):
-    monkeypatch.setattr("sbert_app.collections.opened.MOST_SAMPLED", 40)
-    opened = open_address(shared_bench, session, str(folder))
-    assert opened.sample.corpus.name == "tickets: sample of 40 of 200 rows" and opened.is_sampled
-    assert len(opened.sample.corpus) == 40 and opened.sample.corpus.rows.max() > 100
-
-
-def test_search_finds_rows_outside_the_sample(shared_bench, session, folder, monkeypatch):
+@pytest.fixture
+def sampled(shared_bench, session, folder, monkeypatch):
+    """The collection, open in the session with only three rows in memory."""
     monkeypatch.setattr("sbert_app.collections.opened.MOST_SAMPLED", 3)
-    open_address(shared_bench, session, str(folder))
+    return open_address(shared_bench, session, str(folder))
+
+
+def test_search_finds_rows_outside_the_sample(shared_bench, session, sampled):
+    corpus = sampled.sample.corpus
+    assert corpus.name == "tickets: sample of 3 of 200 rows" and len(corpus) == 3 and corpus.rows.max() > 3 and sampled.is_sampled
     text = tickets(200)[150]["text"]
     for ranking in ("", DENSE):
         result = search(shared_bench, session, text, 5, ranking=ranking)
@@ -94,16 +100,13 @@ def test_search_finds_rows_outside_the_sample(shared_bench, session, folder, mon
     assert [hit.score for hit in result.hits] == sorted((hit.score for hit in result.hits), reverse=True)
 
 
-def test_word_by_word_says_which_words_met(shared_bench, session, folder):
-    open_address(shared_bench, session, str(folder))
+def test_word_by_word_says_which_words_met(shared_bench, session, opened):
     hits = search(shared_bench, session, "charged two times", 3).hits
     assert all(hit.maxsim is not None and hit.bm25 is None for hit in hits)
     assert {"charged", "two", "times"} & {match.query_word for match in hits[0].matches}
 
 
-def test_filters_are_those_of_the_store(shared_bench, session, folder, monkeypatch):
-    monkeypatch.setattr("sbert_app.collections.opened.MOST_SAMPLED", 3)
-    open_address(shared_bench, session, str(folder))
+def test_filters_are_those_of_the_store(shared_bench, session, sampled):
     choices = offered(shared_bench, session)
     columns = {column.name: column for column in choices.columns}
     assert {name for name, column in columns.items() if column.values} <= {"team", "product", "priority"}
@@ -116,9 +119,7 @@ def test_filters_are_those_of_the_store(shared_bench, session, folder, monkeypat
         search(shared_bench, session, "login", 5, {"nowhere": "a"})
 
 
-def test_more_like_this_leaves_the_row_itself_out(shared_bench, session, folder, monkeypatch):
-    monkeypatch.setattr("sbert_app.collections.opened.MOST_SAMPLED", 3)
-    open_address(shared_bench, session, str(folder))
+def test_more_like_this_leaves_the_row_itself_out(shared_bench, session, sampled):
     result = more_like(shared_bench, session, 120, 5)
     assert result.query == tickets(200)[119]["text"] and 120 not in {hit.row for hit in result.hits} and len(result.hits) == 5
     with pytest.raises(UserError, match="The collection has no such row any more"):
@@ -139,16 +140,14 @@ def test_rows_of_several_files_are_called_by_their_file(shared_bench, session, t
     assert "file" not in offered(shared_bench, session).columns
 
 
-def test_ways_to_rank_by_words_are_refused_in_a_sentence(shared_bench, session, folder):
-    open_address(shared_bench, session, str(folder))
+def test_ways_to_rank_by_words_are_refused_in_a_sentence(shared_bench, session, opened):
     assert list(offered(shared_bench, session).rankings) == ["maxsim", "dense"]
     for ranking in (HYBRID, "words"):
         with pytest.raises(UserError, match="A collection is ranked by meaning"):
             search(shared_bench, session, "x", ranking=ranking)
 
 
-def test_what_needs_all_rows_is_refused_in_a_sentence(shared_bench, session, folder):
-    open_address(shared_bench, session, str(folder))
+def test_what_needs_all_rows_is_refused_in_a_sentence(shared_bench, session, opened):
     for call in (
         lambda: why_not(shared_bench, session, "a", "1"),
         lambda: judge(shared_bench, session, "a", 1, 2),
@@ -159,11 +158,9 @@ def test_what_needs_all_rows_is_refused_in_a_sentence(shared_bench, session, fol
             call()
 
 
-def test_another_corpus_drops_and_closes_the_collection(shared_bench, session, folder):
-    opened = open_address(shared_bench, session, str(folder))
+def test_another_corpus_drops_and_closes_the_collection(shared_bench, session, opened):
     closed = []
-    monkey = opened.collection
-    monkey.close = lambda: closed.append(True)
+    opened.collection.close = lambda: closed.append(True)
     open_example(shared_bench, session, "support_tickets.csv")
     assert closed == [True] and session.get(OpenCollection) is None
     assert search(shared_bench, session, "invoice").store is None
@@ -178,11 +175,10 @@ def test_another_corpus_drops_and_closes_the_collection(shared_bench, session, f
         (7, "The address must be text."),
     ],
 )
-def test_a_bad_address_gets_a_sentence_and_the_corpus_stays(shared_bench, session, folder, address, message):
-    before = open_address(shared_bench, session, str(folder))
+def test_a_bad_address_gets_a_sentence_and_the_corpus_stays(shared_bench, session, opened, address, message):
     with pytest.raises(UserError, match=message):
         open_address(shared_bench, session, address)
-    assert session.get(OpenCollection) is before and search(shared_bench, session, "login", 1).hits
+    assert session.get(OpenCollection) is opened and search(shared_bench, session, "login", 1).hits
 
 
 def test_another_model_than_the_collections_is_refused(shared_bench, session, tmp_path, encoder):
@@ -207,14 +203,6 @@ def test_a_collection_that_goes_away_or_grows_while_it_is_open(shared_bench, ses
     make(tmp_path / "live", encoder, 50, fingerprint="0" * 16)
     with pytest.raises(UserError, match="has been made anew with another model. Open it again."):
         search(shared_bench, session, "login", 1)
-
-
-def test_visitors_do_not_share_a_collection(shared_bench, session, folder):
-    other = shared_bench.sessions.open()
-    open_address(shared_bench, session, str(folder))
-    assert other.get(OpenCollection) is None
-    with pytest.raises(UserError, match="There is no corpus yet"):
-        search(shared_bench, other, "login")
 
 
 @pytest.fixture
@@ -261,13 +249,6 @@ def test_files_of_the_same_name_are_told_apart_by_their_folders():
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory, shared_bench):
-    folder = tmp_path_factory.mktemp("stores") / "tickets"
-    make(folder, shared_bench.registry.encoder(), 120)
-    return folder
-
-
-@pytest.fixture(scope="module")
 def endpoints(shared_bench):
     return {function.api_name: function.fn for function in build_app(shared_bench).fns.values()}
 
@@ -278,32 +259,25 @@ def send(endpoint, **values):
     return endpoint(gr.Request(), *(values.get(name, parameters[name].default) for name in parameters if name != "request"))
 
 
-def test_the_id_is_one_that_other_jobs_take(endpoints, store):
-    opened = endpoints["open_collection"](gr.Request(), str(store))
-    assert (opened["name"], opened["rows"], opened["sampled"], opened["index"]) == ("tickets", 120, 120, "exact")
+def test_the_id_is_one_that_other_jobs_take(endpoints, folder):
+    opened = endpoints["open_collection"](gr.Request(), str(folder))
+    assert (opened["name"], opened["rows"], opened["sampled"], opened["index"]) == ("tickets", 200, 200, "exact")
     assert opened["columns"] == [column for column in tickets(1)[0] if column != "text"] and opened["recall_queries"] == 0
-    request = {"query": tickets(120)[7]["text"], "filters": {"team": "Billing"}, "ranking": "dense"}
+    request = {"query": tickets(8)[7]["text"], "filters": {"team": "Billing"}, "ranking": "dense"}
     answer = send(endpoints["search"], corpus=opened["corpus"], **request)
     assert {hit["metadata"]["team"] for hit in answer["hits"]} == {"Billing"} and "store" in answer["milliseconds"]
     assert answer["collection"] == {"name": "tickets", "kind": "exact", "recall": 1.0, "queries": 0, "filtered": True}
-    assert send(endpoints["duplicates"], corpus=opened["corpus"])["collection"]["compared"] == 120
+    assert send(endpoints["duplicates"], corpus=opened["corpus"])["collection"]["compared"] == 200
 
 
-def test_a_bad_address_gets_one_sentence(endpoints, tmp_path):
-    with pytest.raises(gr.Error, match="There is no collection in"):
-        endpoints["open_collection"](gr.Request(), str(tmp_path / "nowhere"))
-
-
-def test_the_shell_searches_a_collection_instead_of_a_file(shell, store):
+def test_the_shell_searches_a_collection_instead_of_a_file(shell, folder):
     text = tickets(120)[100]["text"]
-    out, err = shell("search", "--store", store, "--query", text, "--json")
+    out, err = shell("search", "--store", folder, "--query", text, "--json")
     hit = json.loads(out)["hits"][0]
-    assert (hit["row"], hit["sentence"]) == (101, text) and "Collection 'tickets': 120 rows, exact index" in err
-    _, error = shell("search", "--store", store, "--query", text, "--ranking", "words", status=2)
-    assert "A collection is ranked by meaning (dense) or by meaning and then word by word (maxsim)" in error
+    assert (hit["row"], hit["sentence"]) == (101, text) and "Collection 'tickets': 200 rows, exact index" in err
 
 
-def test_a_file_or_a_collection_but_not_both(shell, store):
-    for subject in ([], [store / "collection.json", "--store", store]):
+def test_a_file_or_a_collection_but_not_both(shell, folder):
+    for subject in ([], [folder / "collection.json", "--store", folder]):
         _, error = shell("search", *subject, "--query", "x", status=2)
         assert error.splitlines()[-1] == "Error: Name a file or, with --store, a collection: one of the two."

@@ -1,9 +1,8 @@
-"""The open corpus: which model its index is of, what opens it again, and its export."""
+"""The open corpus: which model its index is of, and what opens it again."""
 
 import time
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from sbert_app.corpus.hits import FORMER_MODEL, FormerIndex, Indexing
@@ -96,10 +95,3 @@ def test_hosted_a_key_opens_examples_only(bench):
     visitor = hosted.sessions.open()
     assert open_key(hosted, visitor, session.get(IndexedCorpus).key) is None
     assert visitor.get(IndexedCorpus) is None
-
-
-def test_the_export_needs_a_corpus(bench, tmp_path):
-    with pytest.raises(UserError, match="There is no corpus yet"):
-        bench.sessions.open().corpus()
-    indexed(bench, "a red car\na green apple").corpus().write_embeddings(tmp_path / "embeddings.npy")
-    assert np.load(tmp_path / "embeddings.npy").shape == (2, 384)

@@ -14,7 +14,7 @@ from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.tables import read_table
 from sbert_app.ui.corpus import view as corpus_view
 from sbert_app.ui.search import view as search_view
-from tests.searching import brought, indexed, more_like, search
+from tests.searching import brought, indexed, indexing, more_like, search
 
 ANSWER = "The key of the boat house hangs behind the blue door of the boiler room."
 QUERY = "where can I find the key to the boat house"
@@ -32,15 +32,9 @@ def lines(sentences, long_text):
     return [*sentences[700:730], long_text, *sentences[730:761]]
 
 
-def opened(bench, lines):
-    session = brought(bench, lines)
-    return session, list(index(bench, session, ["text"]))
-
-
 @pytest.fixture(scope="module")
 def session(shared_bench, lines):
-    session, _ = opened(shared_bench, lines)
-    return session
+    return indexed(shared_bench, lines)
 
 
 @pytest.mark.parametrize("ranking", [DENSE, HYBRID, MAXSIM])
@@ -98,7 +92,7 @@ def test_filters_and_the_cross_encoder_read_the_passage(bench, lines, write):
 
 
 def test_indexing_tells_rows_and_passages(bench, lines):
-    session, events = opened(bench, lines)
+    session, events = indexing(bench, lines)
     indexed = session.get(IndexedCorpus)
     count = len(indexed.passages)
     assert indexed.truncated == 1 and set(indexed.passages.rows.tolist()) == {30} and 50 < count < 250
@@ -111,18 +105,18 @@ def test_indexing_tells_rows_and_passages(bench, lines):
     assert f"1 text is longer than all-MiniLM-L6-v2 reads. Search reads all of it, in {count} passages" in card
 
 
-def test_passages_are_cached_saved_and_reopened(bench, lines):
-    _, events = opened(bench, lines)
+def test_passages_are_cached_saved_and_reindexing(bench, lines):
+    _, events = indexing(bench, lines)
     total = events[-1].total
-    session, events = opened(bench, lines)
+    session, events = indexing(bench, lines)
     assert (events[-1].stage, events[-1].skipped, events[-1].total) == ("Opened", total, total)
     assert search(bench, session, QUERY, 1).hits[0].compared.endswith(ANSWER)
-    _, events = opened(bench, [*lines, "one new sentence"])
+    _, events = indexing(bench, [*lines, "one new sentence"])
     assert (events[-1].stage, events[-1].skipped, events[-1].total) == ("Indexed", total, total + 1)
 
 
 def test_a_corpus_saved_without_passages_gets_them_when_it_is_indexed_again(bench, lines):
-    session, _ = opened(bench, lines)
+    session, _ = indexing(bench, lines)
     indexed = session.get(IndexedCorpus)
     bench.library.delete(indexed.saved_id)
     saved = bench.library.save(replace(indexed, passages=None, saved_id=""))
@@ -130,23 +124,10 @@ def test_a_corpus_saved_without_passages_gets_them_when_it_is_indexed_again(benc
     older = search(bench, session, QUERY, 3, ranking=DENSE)
     assert len(older.hits) == 3 and not any(hit.passage for hit in older.hits)
     assert "only the beginning is searched. Index the file again" in corpus_view.card(session.get(IndexedCorpus))
-    again, events = opened(bench, lines)
+    again, events = indexing(bench, lines)
     assert events[-1].stage == "Indexed" and events[-1].skipped == events[-1].total  # from the cache: nothing is encoded
     assert search(bench, again, QUERY, 1).hits[0].row == 31
     assert bench.library.load(saved).passages is not None and len(saved_corpora(bench)) == 1
-
-
-def test_stopping_among_the_passages_keeps_them_for_the_next_time(bench, sentences):
-    texts = [f"{' '.join(sentences[10 * i : 10 * i + 120])} Number {i}." for i in range(8)]
-    session = brought(bench, texts)
-    events = []
-    for event in index(bench, session, ["text"]):
-        events.append(event)
-        if event.stage == "Encoding" and event.done > len(texts):
-            session.stop(INDEXING)
-    assert events[-1].stopped and len(texts) < events[-1].done < events[-1].total and session.get(IndexedCorpus) is None
-    again = list(index(bench, session, ["text"]))
-    assert again[-1].skipped == events[-1].done and again[-1].result.passages is not None
 
 
 def test_stopping_while_texts_are_cut_encodes_nothing(bench, lines):
@@ -160,7 +141,7 @@ def test_stopping_while_texts_are_cut_encodes_nothing(bench, lines):
 
 
 def test_a_corpus_of_short_texts_has_no_passages(bench, sentences):
-    session, events = opened(bench, sentences[:40])
+    session, events = indexing(bench, sentences[:40])
     indexed = session.get(IndexedCorpus)
     assert indexed.passages is None and indexed.truncated == 0 and events[-1].total == 40
     query = indexed.embeddings[5]

@@ -1,7 +1,5 @@
 """Duplicates of a visitor's corpus: found once, grouped at any threshold, dropped with the corpus; another file beside it."""
 
-import math
-
 import pytest
 
 from sbert_app.corpus import mining
@@ -145,13 +143,6 @@ def test_groups_of_different_labels_are_counted_and_the_list_keeps_all_columns(b
     assert next(findings.verdicts())["topic"] == "topic 0" and next(findings.verdicts())["row_"] == "high"
 
 
-def test_another_corpus_drops_what_was_found(shared_bench, mined):
-    open_example(shared_bench, mined, "field_notes.csv")
-    with pytest.raises(UserError, match="Find them first"):
-        findings_of(mined, 0.85)
-    assert mined.get(Mined) is None
-
-
 def test_a_corpus_opened_meanwhile_is_not_given_the_old_findings(shared_bench, session):
     work = mine(shared_bench, session)
     next(work)
@@ -202,7 +193,9 @@ def test_another_model_may_read_them_and_scores_of_two_models_never_mix(shared_b
     text = view.borderline(borderline, 0.85, opinion)
     assert "0 is unrelated" not in text and "trained for answers, scored 5 of them in" in text and "<small>logit</small>" in text
     open_example(shared_bench, mined, "field_notes.csv")
-    assert mined.get(SecondOpinion) is None
+    assert mined.get(SecondOpinion) is None and mined.get(Mined) is None
+    with pytest.raises(UserError, match="Find them first"):
+        findings_of(mined, 0.85)
 
 
 def test_a_model_of_three_labels_and_a_folder_without_one_are_a_sentence(shared_bench, mined, cross_folder, tmp_path):
@@ -212,20 +205,6 @@ def test_a_model_of_three_labels_and_a_folder_without_one_are_a_sentence(shared_
     with pytest.raises(UserError, match="holds no model"):
         score_borderline(shared_bench, mined, 0.85, 5, str(tmp_path / "none"))
     assert mined.get(SecondOpinion) is None
-
-
-@pytest.mark.parametrize("threshold", ["0.9", None, True, 0.2, 1.1, math.nan, [0.9]])
-def test_bad_thresholds_are_refused(shared_bench, mined, threshold):
-    with pytest.raises(UserError, match="threshold must be a number in 0.5..1"):
-        findings_of(mined, threshold)
-
-
-def test_nothing_to_compare_is_said(shared_bench, write):
-    session = shared_bench.sessions.open()
-    with pytest.raises(UserError, match="There is no corpus yet"):
-        list(mine(shared_bench, session))
-    with pytest.raises(UserError, match="There is no corpus yet"):
-        list(compare_file(shared_bench, session, read_table(write("b.csv", "text\na\n"), LIMITS)))
 
 
 def test_another_file_is_looked_up_in_the_corpus(shared_bench, session, write, sentences):

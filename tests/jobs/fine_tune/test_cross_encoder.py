@@ -87,6 +87,12 @@ def test_a_run_is_judged_beside_both_and_its_model_is_like_any_other(bench):
         result.after, abs=1e-5
     )
     assert set(trained_on(run.model)) == set(digests(run.split().train))
+    session = index(bench, SENTENCES)
+    list(mine(bench, session))
+    nearest, opinion = score_borderline(bench, session, 0.9, 5, run.info().model)
+    expected = theirs.predict([(pair.sentence1, pair.sentence2) for pair in nearest])
+    assert len(nearest) == 5 and [pair.cross_score for pair in nearest] == pytest.approx(expected, abs=1e-3)
+    assert opinion.trained_for == LIKENESS
 
 
 def test_labelled_pairs_have_the_average_precision_of_scikit_learn(bench):
@@ -124,17 +130,6 @@ def test_stopped_it_keeps_the_best_so_far(bench):
     result = run.result()
     assert run.info().state == STOPPED and result.stopped and result.best_step < result.steps and result.against
     assert bench.registry.cross_encoder(run.info().model).labels == 1
-
-
-def test_it_gives_the_second_opinion_in_duplicates(bench):
-    run = create(bench, epochs=1)
-    train(bench, run)
-    session = index(bench, SENTENCES)
-    list(mine(bench, session))
-    pairs, opinion = score_borderline(bench, session, 0.9, 5, run.info().model)
-    expected = Theirs(str(run.model), device="cpu").predict([(pair.sentence1, pair.sentence2) for pair in pairs])
-    assert len(pairs) == 5 and [pair.cross_score for pair in pairs] == pytest.approx(expected, abs=1e-3)
-    assert opinion.trained_for == LIKENESS
 
 
 def test_one_that_ranks_answers_still_does_after_training(cross_folder, cpu, tmp_path):

@@ -79,15 +79,21 @@ def test_a_name_with_a_control_character_or_of_no_text_is_refused(name):
         validation.line(name, "run's name")
 
 
-def test_a_run_is_named_on_one_line(bench, data, run):
+def test_a_run_is_named_on_one_line_and_deleted(bench, data, run):
     assert run.facts["name"] == "my run"
     for name in ("other\n", "o\nther", ["other"], None):
         with pytest.raises(UserError, match="The run's name must be"):
             running.rename(bench, run.id, name)
     with pytest.raises(UserError, match="on one line"):
         running.create(bench, data, planned(data), name="a\nb")
-    running.rename(bench, run.id, "é 名前 🙂")
-    assert run.facts["name"] == "é 名前 🙂"
+    with pytest.raises(UserError, match="blank"):
+        running.rename(bench, run.id, "  ")
+    running.rename(bench, run.id, " é 名前 🙂 ")
+    assert running.rows(bench)[0].name == "é 名前 🙂"
+    running.delete(bench, run.id)
+    assert running.rows(bench) == []
+    with pytest.raises(UserError, match="no such run"):
+        running.state(bench, run.id)
 
 
 @pytest.mark.parametrize("name", ["model\n", "mo\ndel", "m" * 5_000, "../x", ".", "", "-x", "名前", None, ["a"]])
