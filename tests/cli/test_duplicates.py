@@ -46,8 +46,6 @@ def test_against_another_file(shell, write, sentences):
     ("args", "message"),
     [
         ((TICKETS, "--remove", "all"), "Error: Unknown rows to remove 'all'. Must be one of copies, similar."),
-        ((TICKETS, "--against", "nowhere.csv"), "Error: There is no file 'nowhere.csv'. Check the path."),
-        ((TICKETS, "--clean", "clean.txt"), "Error: 'clean.txt' must end in .csv"),
         ((TICKETS, "--clean", "/nowhere/clean.csv"), "Error: Cannot write '/nowhere/clean.csv'"),
     ],
 )

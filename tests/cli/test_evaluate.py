@@ -18,14 +18,6 @@ def test_a_folder_is_a_table_of_systems_and_data_sets(shell, tmp_path):
     assert list(summary) == ["pairs"] and summary["pairs"]["tf-idf"]["interval"][0] <= summary["pairs"]["tf-idf"]["spearman"]
 
 
-def test_labelled_sentences_are_a_data_set_too(shell, write):
-    file = write("topics.csv", CLASSED)
-    summary = json.loads(shell("evaluate", file, "--systems", "word-vectors", "--json")[0])
-    assert summary["word-vectors"]["accuracy"] > 0.9
-    _, err = shell("evaluate", file, "--systems", "word-overlap", status=2)
-    assert err.splitlines()[-1].startswith("Error: Scores pairs only")
-
-
 def test_labelled_pairs_in_parts_are_learnt_from_too(shell, tmp_path):
     for name, count in (("same_train", 40), ("same_test", 20)):
         rows = [f"the cat {i} sleeps,{'a cat sleeps' if i % 2 else 'the bill is due'},{i % 2}\n" for i in range(count)]
@@ -60,12 +52,14 @@ def test_figures_are_written_as_mteb_keeps_them(shell, write, tmp_path):
     assert "Choose another --mteb" in shell("evaluate", file, "--systems", "tf-idf", "--mteb", file, status=2)[1]
 
 
-def test_labelled_sentences_are_asked_as_clusters_and_triplets(shell, write, tmp_path):
+def test_labelled_sentences_are_a_data_set_too_as_classes_clusters_and_triplets(shell, tmp_path):
     (tmp_path / "topics.csv").write_text(CLASSED)
     (tmp_path / "pairs.csv").write_text(PAIRS)
     out, _ = shell("evaluate", "--data", tmp_path, "--systems", "word-vectors", "--tasks", "clusters,triplets")
     assert out.splitlines()[0] == "| system | topics as clusters | topics as triplets |"
     file = tmp_path / "topics.csv"
+    assert json.loads(shell("evaluate", file, "--systems", "word-vectors", "--json")[0])["word-vectors"]["accuracy"] > 0.9
+    assert "Error: Scores pairs only" in shell("evaluate", file, "--systems", "word-overlap", status=2)[1]
     summary = json.loads(shell("evaluate", file, "--systems", "word-vectors", "--tasks", "clusters", "--json")[0])
     assert summary["word-vectors"]["v_measure"] > 0.9
     error = shell("evaluate", tmp_path / "pairs.csv", "--systems", "word-vectors", "--tasks", "clusters", status=2)[1]

@@ -40,12 +40,6 @@ def test_encode_writes_an_array_in_file_order(shell, tmp_path, encoder, sentence
     assert (embeddings[[0, 500]] * encoder.encode([sentences[0], sentences[500]])).sum(1).min() > 0.999
 
 
-def test_search(shell):
-    result = json.loads(shell("search", TICKETS, "--query", "billed twice", "--top", "3", "--hybrid", "--json")[0])
-    assert len(result["hits"]) == 3 and {"row", "score", "sentence", "metadata"} <= set(result["hits"][0])
-    assert {"encode", "search"} <= set(result["milliseconds"])
-
-
 def test_why_not(shell):
     options = ("--query", "my app crashes", "--expected", "1", "--filters", '{"team": "Nobody"}')
     result = json.loads(shell("why_not", TICKETS, *options, "--json")[0])

@@ -62,7 +62,6 @@ def test_mistakes_are_one_line(shell, tmp_path):
     (tmp_path / "there").mkdir()
     wrong = {
         "already exists": ("train", PAIRS, "--out", tmp_path / "there"),
-        "There is no file": ("train", "nothing.csv", "--out", tmp_path / "x"),
         "cannot learn from scored pairs": ("train", PAIRS, "--objective", "triplet", "--out", tmp_path / "x"),
     }
     for message, command in wrong.items():

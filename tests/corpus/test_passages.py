@@ -130,7 +130,7 @@ def test_a_corpus_of_an_earlier_version_opens_and_is_replaced_once_indexed_again
 
 
 def test_sentences_end_at_marks_before_blanks_and_at_line_ends():
-    text = 'One v1.2 is out. "Really?" Yes!\nNo mark\n\n这是。那是？'
+    text = 'One v1.2 is out. "Really?" He said "No." Yes!\nNo mark\n\n这是。那是？'
     assert [text[start:end] for start, end in sentence_spans(text)] == [
-        "One v1.2 is out.", '"Really?"', "Yes!", "No mark", "这是。", "那是？",
+        "One v1.2 is out.", '"Really?"', 'He said "No."', "Yes!", "No mark", "这是。", "那是？",
     ]  # fmt: skip

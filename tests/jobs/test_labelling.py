@@ -14,7 +14,6 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import WORSE
 from sbert_app.jobs import labelling
-from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.declaring.job import Call, outcome_of
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.label import LABEL, LEAST, LabelOptions, adapt, train_on
@@ -25,18 +24,16 @@ from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.tables import Table, read_table
 from sbert_app.ui.fine_tune.label_panel import _so_far, view
 from sbert_app.vectors import unit_rows
+from tests.searching import of_example
 
 
 def opened(bench):
-    """A session with the example tickets."""
-    session = bench.sessions.open()
-    open_example(bench, session, "support_tickets.csv")
-    return session
+    return of_example(bench, "support_tickets.csv")
 
 
 @pytest.fixture
 def session(bench):
-    """A session in which their pairs are being labelled."""
+    """A session in which the pairs of the example tickets are being labelled."""
     session = opened(bench)
     begin(bench, session)
     return session

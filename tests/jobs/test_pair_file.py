@@ -71,15 +71,6 @@ def test_other_columns_can_be_chosen(score, steps_of, session, write):
             list(steps_of(session, PairColumns(*columns)))
 
 
-def test_a_score_column_of_the_file_is_kept(score, session, write):
-    scored, _, _ = score(session, write("s.csv", "sentence1,sentence2,score\na cat sits,a cat sat,5\n"))
-    assert list(scored.records()[0]) == ["sentence1", "sentence2", "score", "cosine"] and scored.records()[0]["score"] == "5"
-
-
-def test_short_phrases_are_pairs_too(score, session, write):
-    assert score(session, write("w.tsv", "n\ta\tb\n1\tcat\tdog\n"))[1] == PairColumns("a", "b")
-
-
 def test_a_file_without_two_columns_and_a_session_without_a_file(score, steps_of, session, write):
     with pytest.raises(UserError, match="needs two columns of text. This file has one: text"):
         open_pairs(session, read_table(write("one.txt", "a\nb\n"), Limits()))

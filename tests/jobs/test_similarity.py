@@ -63,14 +63,11 @@ def test_any_cross_encoder_gives_a_second_opinion_and_says_how_to_read_it(compar
     assert "0 is unrelated, 1 the same" in page and "logit" not in page and 'class="bar cross"' in details
 
 
-@pytest.mark.parametrize("labels", [2, 3])
-def test_several_labels_and_folders_that_are_no_cross_encoder_are_a_sentence(
-    shared_bench, compared, cross_folder, model_folder, tmp_path, labels
-):
-    scored = partial(compare, shared_bench, Session(), "a", "b")
-    names = {"id2label": {str(i): f"class {i}" for i in range(labels)}, "label2id": {}}
-    with pytest.raises(UserError, match=rf"gives {labels} labels, not a score: one number for each label \(class 0, class 1"):
-        scored(cross_encoder=str(cross_folder(tmp_path / "classes", labels, **names)))
+def test_what_gives_no_single_score_is_a_sentence(compared, cross_folder, model_folder, tmp_path, shared_bench):
+    scored = partial(compared, "a", "b")
+    names = {"id2label": {str(i): f"class {i}" for i in range(2)}, "label2id": {}}
+    with pytest.raises(UserError, match=r"gives 2 labels, not a score: one number for each label \(class 0, class 1"):
+        scored(cross_encoder=str(cross_folder(tmp_path / "classes", 2, **names)))
     with pytest.raises(UserError, match="is of kind encoder; this needs a model of kind cross-encoder"):
         scored(cross_encoder=str(model_folder))
     with pytest.raises(UserError, match="holds no model"):

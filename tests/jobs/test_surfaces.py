@@ -56,7 +56,8 @@ CASES = {
         ({"cross_encoder": "./nowhere"}, "There is no model folder"),
     ],
     "cluster_map": [
-        ({"clusters": "1"}, "The number of clusters must be a whole number"),
+        ({"clusters": "1"}, "The number of clusters must be a whole number in 2..100"),
+        ({"clusters": "many"}, "The number of clusters must be a whole number in 2..100"),
         ({"method": "magic"}, "Unknown clustering method 'magic'."),
         ({"outliers": 101}, "The per cent of outliers must be a number in 0..100, got 101"),
     ],

@@ -32,6 +32,7 @@ IDS = [f"{i}" for i in range(12)]
         ({"a": PROSE, "b": OTHER, "year": [f"{2000 + i}" for i in range(12)]}, ("a", "b", "")),
         ({"a": PROSE, "b": OTHER, "score": [""] * 12}, ("a", "b", "")),
         ({"a": PROSE, "b": OTHER, "score": ["3"] * 12}, ("a", "b", "")),
+        ({"n": ["1"], "a": ["cat"], "b": ["dog"]}, ("a", "b", "")),
         ({"anchor": PROSE, "positive": OTHER, "negative": PROSE[::-1]}, ("anchor", "positive", "")),
     ],
 )

@@ -30,65 +30,68 @@ def recording(encoder):
     return Recording(encoder)
 
 
+@pytest.fixture
+def device():
+    return Device()
+
+
+@pytest.fixture
+def batcher(device):
+    return DynamicBatcher(device, short=True)
+
+
+def until_it_is_waited_for(device: Device) -> None:
+    while not device._short:
+        time.sleep(0.001)
+
+
 def together(device: Device, batcher: DynamicBatcher, encoders, requests: list[list[str]]) -> list[Future]:
     """Submit requests while the device is busy; the first of them waits for it already, so that the others gather."""
     with device.hold():
         first = batcher.submit(encoders[0], ["the first one"])
-        while not device._short:
-            time.sleep(0.001)
+        until_it_is_waited_for(device)
         futures = [batcher.submit(encoder, sentences) for encoder, sentences in zip(encoders, requests, strict=True)]
     first.result(20)
     return futures
 
 
-def test_requests_that_wait_are_one_call_and_each_gets_its_rows(recording, encoder, sentences):
+def test_requests_that_wait_are_one_call_and_each_gets_its_rows(device, batcher, recording, encoder, sentences):
     requests = [sentences[i * 3 : i * 3 + 1 + i % 3] for i in range(16)]
-    device = Device()
-    futures = together(device, DynamicBatcher(device, short=True), [recording] * 16, requests)
+    futures = together(device, batcher, [recording] * 16, requests)
     for request, future in zip(requests, futures, strict=True):
         assert np.allclose(future.result(20), encoder.encode(request), atol=1e-5)
     assert [len(call) for call in recording.calls] == [1, sum(map(len, requests))]
 
 
-def test_nobody_waits_for_others_to_come(recording):
-    device = Device()
-    batcher = DynamicBatcher(device, short=True)
+def test_nobody_waits_for_others_to_come(device, batcher, recording):
     with device.hold(short=True):
         future = batcher.submit(recording, ["alone"])
-        while not device._short:  # the device is what it waits for
-            time.sleep(0.001)
+        until_it_is_waited_for(device)
         assert recording.calls == [["alone"]] and not future.done()
     assert future.result(20).shape == (1, recording.dim)
 
 
-def test_a_request_that_fails_does_not_hurt_the_others(recording, encoder):
-    device = Device()
-    good, bad, other = together(
-        device, DynamicBatcher(device, short=True), [recording] * 3, [["a cat"], ["broken"], ["a dog", "a car"]]
-    )
+def test_a_request_that_fails_does_not_hurt_the_others(device, batcher, recording, encoder):
+    good, bad, other = together(device, batcher, [recording] * 3, [["a cat"], ["broken"], ["a dog", "a car"]])
     assert np.allclose(good.result(20), encoder.encode(["a cat"]), atol=1e-5)
     assert np.allclose(other.result(20), encoder.encode(["a dog", "a car"]), atol=1e-5)
     with pytest.raises(RuntimeError, match="a fault of the model"):
         bad.result(20)
 
 
-def test_models_are_not_mixed_and_a_call_is_bounded(encoder, monkeypatch):
+def test_models_are_not_mixed_and_a_call_is_bounded(device, batcher, encoder, monkeypatch):
     monkeypatch.setattr(module, "MOST_TOGETHER", 4)
     one, two = Recording(encoder), Recording(encoder)
-    device = Device()
     requests = [["a"], ["b"], ["c", "d"], ["e", "f", "g", "h", "i"], ["j"]]
-    futures = together(device, DynamicBatcher(device, short=True), [one, two, one, one, one], requests)
+    futures = together(device, batcher, [one, two, one, one, one], requests)
     assert [len(future.result(20)) for future in futures] == [1, 1, 2, 5, 1]
     assert one.calls == [["the first one"], ["a", "c", "d", "j"], ["e", "f", "g", "h", "i"]] and two.calls == [["b"]]
 
 
-def test_a_cancelled_request_is_not_encoded(recording):
-    device = Device()
-    batcher = DynamicBatcher(device, short=True)
+def test_a_cancelled_request_is_not_encoded(device, batcher, recording):
     with device.hold():
         first = batcher.submit(recording, ["first"])
-        while not device._short:
-            time.sleep(0.001)
+        until_it_is_waited_for(device)
         batcher.submit(recording, ["nobody waits for it"]).cancel()
         last = batcher.submit(recording, ["last"])
     first.result(20)

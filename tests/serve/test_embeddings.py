@@ -238,13 +238,6 @@ def test_sixteen_clients_at_once_get_their_own_rows(app: Served, sentences: list
         assert_same(embeddings, app.bench, texts * 3)
 
 
-def test_a_mistake_beside_others_is_its_own(app: Served) -> None:
-    with ThreadPoolExecutor(8) as threads:
-        bodies_ = [{"model": MODEL, "input": f"text {i}" if i % 2 else ""} for i in range(32)]
-        codes = [answer.status_code for answer in threads.map(app.post, bodies_)]
-    assert codes == [400, 200] * 16
-
-
 def test_while_the_device_is_busy_the_app_still_answers(app: Served) -> None:
     with ThreadPoolExecutor(1) as thread:
         with app.bench.device.hold():

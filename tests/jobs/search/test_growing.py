@@ -186,5 +186,7 @@ def test_the_shell_answers_before_it_has_read_the_file(shell, write):
     file = str(write("many.txt", "\n".join(lines)))
     first = json.loads(shell("search", file, "--query", "the telephone is broken", "--json")[0])
     assert "phone" in first["hits"][0]["sentence"] and 0 < first["read"] <= CANDIDATES
-    whole = json.loads(shell("search", file, "--query", "the telephone is broken", "--whole", "--json")[0])
-    assert "phone" in whole["hits"][0]["sentence"] and "read" not in whole
+    options = ("--query", "the telephone is broken", "--whole", "--hybrid", "--top", 3, "--json")
+    whole = json.loads(shell("search", file, *options)[0])
+    assert "phone" in whole["hits"][0]["sentence"] and "read" not in whole and len(whole["hits"]) == 3
+    assert {"encode", "search"} <= set(whole["milliseconds"]) and {"row", "score", "bm25", "metadata"} <= set(whole["hits"][0])

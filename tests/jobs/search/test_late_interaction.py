@@ -5,7 +5,6 @@ import pytest
 
 from sbert_app.corpus.hits import MAXSIM
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
-from sbert_app.corpus.ranking.lexical import sentence_spans
 from sbert_app.corpus.ranking.maxsim import best_sentence, match
 from sbert_app.models.tokens import own_token_vectors, places
 from sbert_app.vectors import unit_rows
@@ -92,18 +91,3 @@ def test_every_ranking_obeys_number_and_filters_and_gives_the_same_twice(opened,
     assert {hit.row for hit in first.hits} == {3, 5} and first.ranking == ranking
     assert [hit.maxsim for hit in first.hits] == [hit.maxsim for hit in again.hits]
     assert (first.hits[0].maxsim is None) == (ranking != MAXSIM) and (first.hits[0].bm25 is None) == (ranking == DENSE)
-
-
-@pytest.mark.parametrize(
-    ("text", "sentences"),
-    [
-        ("", []),
-        ("One. Two! Three?", ["One.", "Two!", "Three?"]),
-        ('He said "No." Then he left.', ['He said "No."', "Then he left."]),
-        ("これは文です。次の文です。", ["これは文です。", "次の文です。"]),
-        ("a line\n\nanother", ["a line", "another"]),
-        ("No end", ["No end"]),
-    ],
-)
-def test_sentences_of_a_text(text, sentences):
-    assert [text[start:end] for start, end in sentence_spans(text)] == sentences

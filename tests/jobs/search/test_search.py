@@ -3,7 +3,7 @@
 import csv
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -164,9 +164,6 @@ def test_bad_requests_are_told(bench):
     for top in (0, -1, 10**9, 2.5, float("nan"), float("inf"), "abc", None, True):
         with pytest.raises(UserError, match=r"number of hits must be a whole number in 1..1,000"):
             read(SearchOptions, {"query": "x", "top": top}, bench.settings.limits)
-    for query in (None, 5, ["x"]):
-        with pytest.raises(UserError, match="The query must be text"):
-            read(SearchOptions, {"query": query}, bench.settings.limits)
     with pytest.raises(UserError, match="There are no lines yet. Type or paste one sentence per line"):
         read_lines(" \n ", bench.settings.limits)
     for call in (lambda: open_saved(bench, session, ""), lambda: delete_saved(bench, "")):
@@ -258,21 +255,15 @@ def test_hosted_mode_leaves_nothing_on_disk(tmp_path, unknown):
 
 
 def test_two_visitors_at_once_see_their_own_corpus_only(bench):
-    lines = {"a": [f"apple pie recipe {i}" for i in range(150)], "b": [f"bicycle chain repair {i}" for i in range(150)]}
-    sessions, errors = {}, []
+    lines = [[f"apple pie recipe {i}" for i in range(150)], [f"bicycle chain repair {i}" for i in range(150)]]
 
-    def visit(name):
-        try:
-            sessions[name] = indexing(bench, lines[name])[0]
-            for _ in range(5):
-                hits = search(bench, sessions[name], "apple or bicycle", 20).hits
-                assert {hit.sentence.split()[0] for hit in hits} == {lines[name][0].split()[0]}
-        except Exception as error:
-            errors.append(error)
+    def visit(own):
+        session, _ = indexing(bench, own)
+        for _ in range(5):
+            hits = search(bench, session, "apple or bicycle", 20).hits
+            assert {hit.sentence.split()[0] for hit in hits} == {own[0].split()[0]}
+        return session.id
 
-    threads = [threading.Thread(target=visit, args=(name,)) for name in lines]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == [] and sessions["a"].id != sessions["b"].id
+    with ThreadPoolExecutor(2) as threads:
+        one, other = threads.map(visit, lines)
+    assert one != other

@@ -10,7 +10,6 @@ from sbert_app.corpus.hits import MAXSIM
 from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.corpus.ranking import missed as miss
-from sbert_app.errors import UserError
 from sbert_app.runtime.examples import FOLDER
 from sbert_app.tables import read_table
 from tests.searching import explain as why_not
@@ -134,14 +133,6 @@ def test_others_fit_better_where_nothing_else_is_wrong():
     answer = miss.Miss("q", 7, "Moss.", standings=standings, words=words, top=10, weak=0.2, read=5, length=5)
     assert answer.reason == miss.LOWER
     assert answer.in_words == "Row 7 has “moss” of the query and lacks “sphagnum”; at least 139 rows fit it better."
-
-
-def test_mistakes_are_sentences(session, shared_bench):
-    with pytest.raises(UserError, match="There is no row 9,999: the rows of 'advice.csv' are 1 to 453"):
-        why_not(shared_bench, session, KETTLE, "9,999")
-    with pytest.raises(UserError):
-        why_not(shared_bench, shared_bench.sessions.open(), KETTLE, "1")
-    assert session.get(IndexedCorpus) is not None
 
 
 def test_the_end_of_a_long_text_is_searched_too_where_it_has_passages(shared_bench):
