@@ -19,7 +19,6 @@ from sbert_app.tables import Table, csv_file
 FOLDER = "labels"  # in the data home
 MOST = 5_000  # answers of one visitor
 MOST_SECONDS = 3_600.0
-LATE = "Another answer came at the same moment, so these were not kept: send them once more."
 
 
 @dataclass(frozen=True)
@@ -169,7 +168,7 @@ def _kept(session: Session, before: Labelling, after: Labelling, write: Callable
 
 def _all_kept(session: Session, before: Labelling, after: Labelling, write: Callable[[], None]) -> Labelling:
     if not _kept(session, before, after, write):
-        raise UserError(LATE)
+        raise UserError("Another answer came at the same moment, so these were not kept: send them once more.")
     return after
 
 

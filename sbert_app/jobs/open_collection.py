@@ -19,7 +19,6 @@ from sbert_app.settings import Settings
 from sbert_app.step import Step
 from sbert_app.tables import Table
 
-BLANK = "The address is blank. Type a folder, FILE.db/NAME or http://host:port/NAME."
 OPENING = "opening"  # job name
 KEY = "collection:"  # before the name of a listed collection in a page's address
 
@@ -67,7 +66,7 @@ def open_address(bench: Workbench, session: Session, address: str) -> OpenCollec
     stop, hosted, offered = session.begin(OPENING), bench.settings.hosted, listed(bench.settings)
     text = validation.line(address, "address")
     if not text:
-        raise UserError(BLANK)
+        raise UserError("The address is blank. Type a folder, FILE.db/NAME or http://host:port/NAME.")
     if hosted and text not in offered:
         raise UserError(f"There is no collection of this name here. The collections are: {', '.join(offered) or 'none'}.")
     name = text if text in offered else name_of(text)

@@ -1,4 +1,4 @@
-"""The running app under /v1, driven by OpenAI's own client; mistakes, keys and foreign pages are refused in its shape."""
+"""The running app under /v1, driven by OpenAI's own client; mistakes and wrong keys are refused in its shape."""
 
 import base64
 import json
@@ -19,7 +19,7 @@ import pytest
 from openai import OpenAI
 
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.serve.embeddings import EmbeddingRequest, RefusedError
+from sbert_app.serve.embeddings import RefusedError
 from sbert_app.serve.routes import RequestPlaces
 from sbert_app.settings import HOSTED_LIMITS, Limits, Settings
 from tests import served
@@ -159,18 +159,6 @@ def test_only_json_is_accepted_so_that_no_form_can_send_it(app: Served) -> None:
     assert app.post({"model": MODEL, "input": "a"}, Content_Type="Application/JSON; charset=utf-8").status_code == 200
 
 
-def test_pages_of_other_sites_and_other_names_are_refused(app: Served) -> None:
-    request = {"model": MODEL, "input": "a"}
-    assert app.post(request, Origin="https://evil.example").status_code == 403
-    assert app.post(request, Origin="null").status_code == 403
-    assert app.post(request, Sec_Fetch_Site="cross-site").status_code == 403
-    assert app.post(request, Host="evil.example").status_code == 403
-    assert app.post(request, Origin="http://localhost:3000").status_code == 200
-    linked = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
-    assert app.http.get("v1/models", headers=linked).status_code == 403
-    assert app.http.get("v1/models", headers={"Origin": "https://evil.example"}).status_code == 403
-
-
 def test_with_a_key_set_it_is_required(locked: Served) -> None:
     assert len(locked.openai.embeddings.create(model=MODEL, input="text").data[0].embedding) == 384
     for key in ("wrong", KEY[:-1], KEY + "x", "é"):
@@ -245,16 +233,3 @@ def test_while_the_device_is_busy_the_app_still_answers(app: Served) -> None:
             assert app.http.get("v1/models").status_code == 200
             assert not waiting.done()
         assert waiting.result(SLOW).status_code == 200
-
-
-def test_a_fault_of_ours_is_logged_and_admitted_without_detail(
-    app: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail(*_: Any) -> bytes:
-        raise RuntimeError("secret detail")
-
-    monkeypatch.setattr(EmbeddingRequest, "answer", fail)
-    with pytest.raises(openai.InternalServerError, match="Something went wrong on our side") as error:
-        app.openai.embeddings.create(model=MODEL, input="a")
-    assert error.value.status_code == 500 and "secret" not in str(error.value)
-    assert "secret detail" in caplog.text

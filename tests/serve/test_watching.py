@@ -155,6 +155,7 @@ def test_a_fault_of_ours_is_found_in_the_log_by_the_number_on_the_screen(app: Se
         found(str(shown.value))
         monkeypatch.setattr(EmbeddingRequest, "answer", fail)
         answer = app.http.post("v1/embeddings", json={"model": DEFAULT_ENCODER, "input": WORDS[2]})
+        assert answer.status_code == 500 and answer.json()["error"]["type"] == "server_error"
         found(answer.json()["error"]["message"])
         with pytest.raises(gr.Error) as on_page:
             handler(fail)(Session())

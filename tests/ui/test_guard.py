@@ -108,7 +108,8 @@ def test_this_machine_has_several_names(local: Served, host: str) -> None:
     "origin", ["https://evil.example", "null", "http://localhost.evil.example", "http://192.168.1.5:7860", "file://"]
 )
 def test_a_page_of_another_site_is_refused(local: Served, origin: str) -> None:
-    for method, path in (("POST", "/gradio_api/upload"), ("POST", "/gradio_api/call/search"), ("GET", "/config")):
+    posts = [("POST", path) for path in ("/gradio_api/upload", "/gradio_api/call/search", "/v1/embeddings")]
+    for method, path in (*posts, ("GET", "/config"), ("GET", "/v1/models")):
         assert local.ask(path, method, Origin=origin).status_code == 403
     preflight = local.ask("/gradio_api/upload", "OPTIONS", Origin=origin, Access_Control_Request_Method="POST")
     assert "access-control-allow-origin" not in preflight.headers
@@ -119,12 +120,14 @@ def test_other_sites_may_link_to_the_page_and_embed_nothing(local: Served) -> No
     assert local.ask("/", Sec_Fetch_Mode="navigate", **cross).status_code == 200
     assert local.ask("/config", Sec_Fetch_Mode="no-cors", **cross).status_code == 403
     assert local.ask("/gradio_api/info", Sec_Fetch_Mode="navigate", **cross).status_code == 403
+    assert local.ask("/v1/models", Sec_Fetch_Mode="navigate", **cross).status_code == 403
     assert local.ask("/", "POST", Sec_Fetch_Mode="navigate", **cross).status_code == 403
 
 
 def test_the_app_itself_and_programs_are_let_in(local: Served) -> None:
     assert local.ask(Origin="http://localhost:7860", Sec_Fetch_Site="same-origin").status_code == 200
     assert local.ask(Origin="http://127.0.0.1:7860", host="127.0.0.1:7860").status_code == 200
+    assert local.ask("/v1/models", Origin="http://localhost:3000").status_code == 200
     assert local.ask(Sec_Fetch_Site="none").status_code == local.ask().status_code == 200
 
 

@@ -87,16 +87,17 @@ def outcome_of(steps: Steps, show: Callable[[Step[Any]], None] = lambda step: No
 
 @dataclass(frozen=True)
 class Job:
-    """A declared job. name: its endpoint; command: its shell command, "" for none."""
+    """A declared job. name: its endpoint; command: its shell command, "" for none.
+
+    quick: it shares Gradio's concurrency limit; other jobs have none, as they wait in the lines of the workbench.
+    """
 
     name: str
     needs: Needs
     options: type[Any]
     run: Run
     command: str = ""
-    quick: bool = (
-        False  # short: shares Gradio's concurrency limit; other jobs have none, as they wait in the lines of the workbench
-    )
+    quick: bool = False
     streams: bool = False  # the endpoint sends the steps too
     makes_file: bool = False
 

@@ -17,9 +17,8 @@ from sbert_app.labelled.example_set import digests, trained_on
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import ANSWERS, LIKENESS, purpose
-from sbert_app.runs.execution import Execution
 from sbert_app.runs.plan import PRESETS, Plan, preset
-from sbert_app.runs.records import FINISHED, INTERRUPTED, STOPPED, DevScore, Loss
+from sbert_app.runs.records import FINISHED, INTERRUPTED, DevScore, Loss
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.training.crossing import PairTrainee
 from sbert_app.training.options import PAIR_OBJECTIVE
@@ -117,19 +116,6 @@ def test_killed_and_resumed_it_is_the_same(bench):
     steps = [event.step for event in train(bench, killed) if isinstance(event, Loss)]
     assert steps and steps[0] > 1  # it did not begin again
     assert killed.result().after == pytest.approx(whole.result().after, abs=1e-5)
-
-
-def test_stopped_it_keeps_the_best_so_far(bench):
-    run = create(bench, epochs=100)
-
-    def stopping():
-        return any(isinstance(event, DevScore) for event in run.events())
-
-    with run.lock():
-        list(Execution(run, bench.registry.trainable, bench.registry.hardware, stopping).work())
-    result = run.result()
-    assert run.info().state == STOPPED and result.stopped and result.best_step < result.steps and result.against
-    assert bench.registry.cross_encoder(run.info().model).labels == 1
 
 
 def test_one_that_ranks_answers_still_does_after_training(cross_folder, cpu, tmp_path):

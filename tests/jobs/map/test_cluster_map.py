@@ -158,7 +158,9 @@ def test_own_coordinates_are_not_projected_again_unless_some_are_missing(shared_
 
 def test_beyond_the_limit_a_sample_is_projected_and_the_others_are_placed(shared_bench, session, monkeypatch):
     monkeypatch.setattr(projecting, "MOST_FITTED", 300)
+    monkeypatch.setattr("sbert_app.mapping.projection.EXACT_ROWS", 200)
     corpus_map = drawn(shared_bench, session, "k-means", 3)
+    assert corpus_map.projection.method.endswith("the neighbours approximate")
     assert len(corpus_map.projection.drawn) == 300 and len(corpus_map.clustering.labels) == 926
     assert np.isfinite(corpus_map.projection.points).all()
     assert corpus_map.projection.notes[0].startswith("300 of 926 rows")
@@ -169,11 +171,6 @@ def test_beyond_the_limit_a_sample_is_projected_and_the_others_are_placed(shared
         nearest = next(i for i in np.argsort(-(index.embeddings @ index.embeddings[row])).tolist() if i in sample)
         agree.append(corpus_map.clustering.labels[row] == corpus_map.clustering.labels[nearest])
     assert np.mean(agree) > 0.6
-
-
-def test_approximate_neighbours_are_told(shared_bench, session, monkeypatch):
-    monkeypatch.setattr("sbert_app.mapping.projection.EXACT_ROWS", 500)
-    assert drawn(shared_bench, session).projection.method.endswith("the neighbours approximate")
 
 
 def test_regrouping_leaves_the_points_and_the_outlier_share_only_joins(shared_bench, session):
@@ -196,6 +193,8 @@ def test_a_query_lies_among_its_nearest_rows_and_colours_the_map(shared_bench, s
     colours = colouring(corpus_map, QUERY)
     assert isinstance(colours, ColourScale) and colours.values[best[0]] == colours.values.max()
     assert QUERY not in choices(remove_query(session))
+    with pytest.raises(UserError, match="query is blank"):
+        place_query(shared_bench, session, "  ")
 
 
 def test_colours_by_kind_by_number_by_date_and_with_too_many_kinds(shared_bench, session):

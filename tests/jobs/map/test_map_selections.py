@@ -10,7 +10,7 @@ from sbert_app.corpus_map.colouring import CLUSTERS
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap, Projection
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import open_example
-from sbert_app.jobs.map.job import ClusterOptions, place_query, regroup, rename
+from sbert_app.jobs.map.job import ClusterOptions, regroup, rename
 from sbert_app.jobs.map.kept import current_map, current_selection, search_inside
 from sbert_app.jobs.search.job import SearchOptions, Within, more_like, search
 from sbert_app.mapping.clusters import DENSITY, K_MEANS, Clustering
@@ -54,11 +54,6 @@ def test_what_no_name_can_be_is_refused_and_changes_nothing(shared_bench, sessio
     with pytest.raises(UserError, match=message):
         rename(shared_bench, session, cluster, name)
     assert current_map(session) is before
-
-
-def test_a_blank_query_is_refused(shared_bench, session):
-    with pytest.raises(UserError, match="query is blank"):
-        place_query(shared_bench, session, "  ")
 
 
 def test_names_end_with_their_clusters(shared_bench, session):
