@@ -14,7 +14,6 @@ from sbert_app.runs.run import Runs
 
 ROOT = Path(__file__).parents[2]
 PAIRS = ROOT / "assets" / "labelled" / "requests_scored.csv"
-TRIPLETS = ROOT / "assets" / "labelled" / "messages_triplets.csv"
 
 
 def head(path, rows, folder):
@@ -25,10 +24,11 @@ def head(path, rows, folder):
     return short
 
 
-def test_a_killed_training_resumes_to_the_same_result(shell, shallow_folder, tmp_path, monkeypatch):
+def test_a_killed_training_resumes_to_the_same_result_and_the_model_is_evaluated(shell, shallow_folder, tmp_path, monkeypatch):
     """Killed in a process of its own; the training that nothing disturbs and the second half run in this one."""
     command = ["train", head(PAIRS, 120, tmp_path), "--base", shallow_folder, "--epochs", 2, "--seed", 3, "--json", "--out"]
     whole = json.loads(shell(*command, tmp_path / "whole-model")[0])
+    assert {"before", "after", "seconds", "pairs_per_second", "verdict"} <= set(whole) and sum(whole["examples"].values()) == 120
     monkeypatch.setenv("SBERT_STUDIO_HOME", str(tmp_path / "killed"))
     command.append(tmp_path / "killed-model")
     process = subprocess.Popen([sys.executable, "-m", "sbert_app", *map(str, command)], cwd=ROOT)
@@ -45,17 +45,9 @@ def test_a_killed_training_resumes_to_the_same_result(shell, shallow_folder, tmp
         assert resumed[side]["spearman"] == pytest.approx(whole[side]["spearman"], abs=1e-3)
     assert resumed["best_step"] == whole["best_step"]
     assert (tmp_path / "killed-model" / "model.safetensors").exists() and not Runs(checkpoints).list()
-
-
-def test_train_and_evaluate(shell, tmp_path):
-    trained = json.loads(shell("train", head(TRIPLETS, 100, tmp_path), "--epochs", "1", "--json", "--out", tmp_path / "model")[0])
-    assert {"before", "after", "seconds", "pairs_per_second", "model", "verdict"} <= set(trained)
-    assert trained["model"] == str(tmp_path / "model") and trained["examples"] == {"train": 70, "dev": 10, "held_out": 20}
-    measured = json.loads(
-        shell("evaluate", TRIPLETS, "--systems", "sbert,word-overlap", "--model", tmp_path / "model", "--json")[0]
-    )
-    assert set(measured) == {"sbert", "word-overlap"} and measured["sbert"]["sentences"] == 900
-    assert measured["sbert"]["triplet_accuracy"] > measured["word-overlap"]["triplet_accuracy"]
+    measured = json.loads(shell("evaluate", PAIRS, "--systems", "sbert,word-overlap", "--model", resumed["model"], "--json")[0])
+    assert resumed["model"] == measured["sbert"]["model"] == str(tmp_path / "killed-model")
+    assert measured["sbert"]["spearman"] > measured["word-overlap"]["spearman"]
 
 
 def test_mistakes_are_one_line(shell, tmp_path):

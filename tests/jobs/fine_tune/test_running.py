@@ -23,7 +23,7 @@ from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.models.registry import Registry
 from sbert_app.runs import plan as plans
 from sbert_app.runs.execution import Execution
-from sbert_app.runs.records import FAILED, FINISHED, STOPPED, DevScore, Kept, Loss
+from sbert_app.runs.records import FAILED, FINISHED, INTERRUPTED, STOPPED, DevScore, Kept, Loss
 from sbert_app.runs.result import summary
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import HOSTED_LIMITS
@@ -356,20 +356,17 @@ def _many(examples):
 def test_a_damaged_run_stops_nobody_and_says_what_to_do(hosted, bench):
     data = load(hosted)
     plan = planned(data, **SHORT)
-    damaged = running.create(hosted, data, plan, ANNA)
+    damaged, other = running.create(hosted, data, plan, ANNA), running.create(hosted, data, planned(data, seed=1), BERTA)
     (damaged.folder / "plan.json").write_text("null")
-    started = running.start(hosted, data, plan, BERTA)
-    running.stop(hosted, started.id, BERTA)
-    wait(hosted, started.id, BERTA)
-    assert running.rows(hosted, ANNA) == [] and [info.id for info in running.rows(hosted, BERTA)] == [started.id]
+    assert running.rows(hosted, ANNA) == [] and [info.id for info in running.rows(hosted, BERTA)] == [other.id]
     assert running.active_run(bench) is None and running.interrupted_run(bench, plan, data) is None
-    assert {info.id: info.state for info in running.rows(bench)} == {damaged.id: "damaged", started.id: STOPPED}
+    assert {info.id: info.state for info in running.rows(bench)} == {damaged.id: "damaged", other.id: INTERRUPTED}
     held_out, rename = lambda *run: running.find(*run).split(), lambda *run: running.rename(*run, "name")
     for action in (running.state, running.resume, held_out, rename):
         with pytest.raises(UserError, match="This run is damaged. Delete it."):
             action(bench, damaged.id)
     running.delete(bench, damaged.id)
-    assert [info.id for info in running.rows(bench)] == [started.id]
+    assert [info.id for info in running.rows(bench)] == [other.id]
 
 
 def test_the_estimate_is_near_what_it_takes(bench, shallow_folder, monkeypatch):
