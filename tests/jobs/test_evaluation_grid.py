@@ -18,82 +18,77 @@ GLOVE = "hotel 1 0 0\nroom 0.9 0.1 0\nbill 0 1 0\ncharge 0.1 0.9 0\nthe 0.3 0.3 
 
 
 @pytest.fixture
-def visitor(shared_bench):
-    return shared_bench.sessions.open()
+def own(shared_bench, session, write):
+    return upload(shared_bench, session, write("mine.csv", PAIRS), "mine.csv")
 
 
-@pytest.fixture
-def own(shared_bench, visitor, write):
-    return upload(shared_bench, visitor, write("mine.csv", PAIRS), "mine.csv")
+def filled(shared_bench, session, systems, names=("mine",), choice=None):
+    grid = choose(shared_bench, session, systems, list(names))
+    return [step.result for step in fill_session(shared_bench, session, grid, choice or Choice())][-1]
 
 
-def filled(shared_bench, visitor, systems, names=("mine",), choice=None):
-    grid = choose(shared_bench, visitor, systems, list(names))
-    return [step.result for step in fill_session(shared_bench, visitor, grid, choice or Choice())][-1]
+def test_cells_fill_one_by_one_and_stay_in_the_session(shared_bench, session, own):
+    grid = choose(shared_bench, session, [SBERT, TF_IDF, WORD_VECTORS], ["mine"])
+    counts = [len(step.result.cells) for step in fill_session(shared_bench, session, grid, Choice())]
+    assert counts == [0, 1, 2, 3] and session.get(ShownGrid).grid.complete
+    assert unfinished(session) is None and all(isinstance(cell, Cell) for cell in session.get(ShownGrid).grid.cells.values())
 
 
-def test_cells_fill_one_by_one_and_stay_in_the_session(shared_bench, visitor, own):
-    grid = choose(shared_bench, visitor, [SBERT, TF_IDF, WORD_VECTORS], ["mine"])
-    counts = [len(step.result.cells) for step in fill_session(shared_bench, visitor, grid, Choice())]
-    assert counts == [0, 1, 2, 3] and visitor.get(ShownGrid).grid.complete
-    assert unfinished(visitor) is None and all(isinstance(cell, Cell) for cell in visitor.get(ShownGrid).grid.cells.values())
-
-
-def test_of_two_uploads_at_once_none_is_lost(shared_bench, visitor, write, monkeypatch):
-    session, first, second = visitor, write("first.csv", PAIRS), write("second.csv", PAIRS)
+def test_of_two_uploads_at_once_none_is_lost(shared_bench, session, write, monkeypatch):
+    first, second = write("first.csv", PAIRS), write("second.csv", PAIRS)
     get = session.get
 
     def get_and_be_overtaken(kind):
         value = get(kind)
         if kind is Uploaded:
             monkeypatch.undo()
-            upload(shared_bench, visitor, second, "second.csv")
+            upload(shared_bench, session, second, "second.csv")
         return value
 
     monkeypatch.setattr(session, "get", get_and_be_overtaken)
-    upload(shared_bench, visitor, first, "first.csv")
-    assert {"first", "second"} <= data_sets(shared_bench, visitor).keys()
+    upload(shared_bench, session, first, "first.csv")
+    assert {"first", "second"} <= data_sets(shared_bench, session).keys()
 
 
-def test_a_system_that_cannot_be_had_says_so_in_its_cells_and_the_others_go_on(shared_bench, visitor, own):
-    grid = filled(shared_bench, visitor, ["./nowhere", OVERLAP], ("mine", "Tickets by team"))
+def test_a_system_that_cannot_be_had_says_so_in_its_cells_and_the_others_go_on(shared_bench, session, own):
+    grid = filled(shared_bench, session, ["./nowhere", OVERLAP], ("mine", "Tickets by team"))
     assert "There is no model folder" in grid.cells["./nowhere", 0] and "There is no model folder" in grid.cells["./nowhere", 1]
     assert isinstance(grid.cells[OVERLAP, 0], Cell) and "Scores pairs only" in grid.cells[OVERLAP, 1]
 
 
-def test_any_model_is_a_row_under_its_own_name(shared_bench, visitor, own, model_folder):
-    grid = filled(shared_bench, visitor, [SBERT, str(model_folder), "cross-MiniLM-L6-stsb"])
+def test_any_model_is_a_row_under_its_own_name(shared_bench, session, own, model_folder):
+    grid = filled(shared_bench, session, [SBERT, str(model_folder), "cross-MiniLM-L6-stsb"])
     rows = [grid.cells[name, 0] for name in grid.systems]
     assert [cell.system for cell in rows] == list(grid.systems) and rows[0].value == rows[1].value
     assert rows[2].model == "cross-MiniLM-L6-stsb"
 
 
-def test_a_grid_that_was_interrupted_goes_on_and_one_that_was_stopped_does_not(shared_bench, visitor, own):
-    grid = choose(shared_bench, visitor, [SBERT, TF_IDF, OVERLAP], ["mine"])
-    steps = fill_session(shared_bench, visitor, grid, Choice())
+def test_a_grid_that_was_interrupted_goes_on_and_one_that_was_stopped_does_not(shared_bench, session, own):
+    grid = choose(shared_bench, session, [SBERT, TF_IDF, OVERLAP], ["mine"])
+    steps = fill_session(shared_bench, session, grid, Choice())
     next(step for step in steps if step.result.cells)
-    visitor.stop_all()  # as when the page is closed
+    session.stop_all()  # as when the page is closed
     list(steps)
-    current = unfinished(visitor)
+    current = unfinished(session)
     assert current is not None and 1 <= len(current.grid.cells) < 3
-    (*_, last) = fill_session(shared_bench, visitor, current.grid, current.choice)
+    (*_, last) = fill_session(shared_bench, session, current.grid, current.choice)
     assert last.result.complete
-    steps = fill_session(shared_bench, visitor, grid, Choice())
+    steps = fill_session(shared_bench, session, grid, Choice())
     next(step for step in steps if step.result.cells)
-    halt(visitor)
+    halt(session)
     list(steps)
-    assert unfinished(visitor) is None and visitor.get(Halted) is not None
+    assert unfinished(session) is None and session.get(Halted) is not None
 
 
-def test_a_second_grid_is_answered_from_the_store(shared_bench, visitor, own, monkeypatch):
-    first = filled(shared_bench, visitor, [SBERT, WORD_VECTORS])
+def test_a_second_grid_is_answered_from_the_store(shared_bench, session, own, monkeypatch):
+    first = filled(shared_bench, session, [SBERT, WORD_VECTORS])
     monkeypatch.setattr("sbert_app.jobs.evaluate.grid.measure_cell", None)
-    again = filled(shared_bench, visitor, [WORD_VECTORS, SBERT])
+    again = filled(shared_bench, session, [WORD_VECTORS, SBERT])
     assert again.cells[SBERT, 0] == first.cells[SBERT, 0]
 
 
-def test_another_visitor_has_neither_data_sets_nor_grid(shared_bench, visitor, own):
-    filled(shared_bench, visitor, [OVERLAP])
+def test_another_visitor_has_neither_data_sets_nor_grid(shared_bench, session, own):
+    filled(shared_bench, session, [OVERLAP])
     other = shared_bench.sessions.open()
     assert "mine" not in data_sets(shared_bench, other) and other.get(ShownGrid) is None
     with pytest.raises(UserError, match="There is no data set 'mine'"):
@@ -109,9 +104,9 @@ def test_another_visitor_has_neither_data_sets_nor_grid(shared_bench, visitor, o
         ([SBERT] * 21, ["mine"], "21 systems are chosen"),
     ],
 )
-def test_a_choice_that_makes_no_grid_is_a_sentence(shared_bench, visitor, own, systems, names, message):
+def test_a_choice_that_makes_no_grid_is_a_sentence(shared_bench, session, own, systems, names, message):
     with pytest.raises(UserError, match=message):
-        choose(shared_bench, visitor, systems, names)
+        choose(shared_bench, session, systems, names)
 
 
 @pytest.mark.parametrize(("task", "message"), [("classes", "has no data set to measure"), ("sts", "Unknown task 'sts'")])

@@ -18,15 +18,9 @@ from sbert_app.runtime.session import Session
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from sbert_app.tables.table import csv_file
-from sbert_app.ui.app import build_app
 from sbert_app.ui.similarity.file_panel import EXAMPLE, FilePanel
 
 ROWS = 'id,left,right,note\n1,A red car,A crimson automobile,=1+1\n2,,A dog,b\n3,A dog,The moon,"c,d"\n4,A red car,A dog,e\n'
-
-
-@pytest.fixture
-def session(shared_bench):
-    return shared_bench.sessions.open()
 
 
 @pytest.fixture
@@ -159,14 +153,9 @@ def test_other_labels_need_no_new_scores(score, steps_of, session, write):
             list(steps_of(session, columns))
 
 
-@pytest.fixture(scope="module")
-def score_pairs(shared_bench):
-    return next(function.fn for function in build_app(shared_bench).fns.values() if function.api_name == "score_pairs")
-
-
-def test_the_answer_and_the_file_have_the_same_scores(score_pairs, write):
+def test_the_answer_and_the_file_have_the_same_scores(endpoints, write):
     path = write("p.csv", "label,a,b\nsame,A red car,A crimson car\nother,A dog,The moon\nsame,,x\n")
-    answer, file = score_pairs(gr.Request(), str(path), "", "", "", "all-MiniLM-L6-v2")
+    answer, file = endpoints["score_pairs"](gr.Request(), str(path), "", "", "", "all-MiniLM-L6-v2")
     assert answer["columns"] == {"first": "a", "second": "b", "labels": "label"} and answer["agreement"]["pairs"] == 2
     assert answer["rows"] == 3 and answer["skipped"] == [{"row": 3, "reason": "blank sentence"}]
     with Path(file).open(encoding="utf-8-sig", newline="") as stream:
@@ -174,6 +163,6 @@ def test_the_answer_and_the_file_have_the_same_scores(score_pairs, write):
     assert [row["score"] for row in rows] == [*(f"{entry['score']:.4f}".rstrip("0") for entry in answer["scores"]), ""]
 
 
-def test_without_a_file_it_asks_for_one(score_pairs):
+def test_without_a_file_it_asks_for_one(endpoints):
     with pytest.raises(gr.Error, match="Send a file with two columns of text"):
-        score_pairs(gr.Request(), None, "", "", "", "all-MiniLM-L6-v2")
+        endpoints["score_pairs"](gr.Request(), None, "", "", "", "all-MiniLM-L6-v2")

@@ -11,7 +11,6 @@ from sbert_app.cli.main import app as shell_app
 from sbert_app.jobs import JOBS
 from sbert_app.jobs.declaring.job import Needs
 from sbert_app.jobs.declaring.option import arguments
-from sbert_app.ui.app import build_app
 
 # What a job works on: an endpoint takes an upload, lines or an id, the shell a file.
 SUBJECTS = {"file", "lines", "columns", "column", "corpus", "indexed_with", "store", "json", "request"}
@@ -93,13 +92,6 @@ CASES = {
 REFUSALS = [(job, values, message) for job in BOTH for values, message in CASES.get(job.name, [])]
 
 
-@pytest.fixture(scope="module")
-def endpoints(shared_bench):
-    """The function behind each endpoint."""
-    page = build_app(shared_bench)
-    return {function.api_name: function.fn for function in page.fns.values()}
-
-
 def command(job):
     return get_command(shell_app).commands[job.command]
 
@@ -133,9 +125,9 @@ def test_the_command_has_what_is_declared(job):
     assert command(job).help == job.summary
 
 
-def test_every_argument_has_a_type_for_mcp(shared_bench):
+def test_every_argument_has_a_type_for_mcp(built):
     """Gradio's own schema of gr.JSON, {}, is refused by MCP clients."""
-    endpoints = build_app(shared_bench).get_api_info()["named_endpoints"]
+    endpoints = built.get_api_info()["named_endpoints"]
     assert {name.lstrip("/") for name in endpoints} == {job.name for job in JOBS}
     assert all(isinstance(p["type"]["type"], str) for endpoint in endpoints.values() for p in endpoint["parameters"])
 

@@ -33,18 +33,6 @@ def encoder(shared_bench):
     return shared_bench.registry.encoder()
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory, encoder):
-    folder = tmp_path_factory.mktemp("stores") / "tickets"
-    make(folder, encoder)
-    return folder
-
-
-@pytest.fixture
-def session(shared_bench):
-    return shared_bench.sessions.open()
-
-
 @pytest.fixture
 def opened(shared_bench, session, folder):
     """The collection, open in the session."""
@@ -246,11 +234,6 @@ def test_files_of_the_same_name_are_told_apart_by_their_folders():
     assert row_names([(1 << 32) + 1234], facts) == {(1 << 32) + 1234: "1,234 of 2026/a.csv"}
     many = replace(facts, files=tuple(f"/data/{i % 12}/{i}.csv" for i in range(50_000)))  # pair by pair this would take minutes
     assert many.file_names[-1] == "49999.csv"
-
-
-@pytest.fixture(scope="module")
-def endpoints(shared_bench):
-    return {function.api_name: function.fn for function in build_app(shared_bench).fns.values()}
 
 
 def send(endpoint, **values):

@@ -27,11 +27,6 @@ from sbert_app.runtime.session import Session
 from sbert_app.tables import Table
 
 
-@pytest.fixture
-def session(shared_bench):
-    return shared_bench.sessions.open()
-
-
 @pytest.fixture(scope="module")
 def example(shared_bench):
     """The map of the example tickets. The best number of clusters is a close call there, another one in fp32 than in bf16."""

@@ -7,17 +7,15 @@ from sbert_app.jobs.map.job import ClusterOptions, draw, place_query
 from sbert_app.jobs.map.kept import mapped_corpus
 from sbert_app.jobs.open_collection import open_address
 from sbert_app.ui.map import lists
-from tests.jobs.collection.made import make, tickets
+from tests.jobs.collection.made import tickets
 from tests.searching import indexed
 
 
 @pytest.fixture
-def mapped(shared_bench, tmp_path, monkeypatch):
+def mapped(shared_bench, session, folder, monkeypatch):
     """A session with a map of 60 of 200 rows."""
     monkeypatch.setattr("sbert_app.collections.opened.MOST_SAMPLED", 60)
-    make(tmp_path / "tickets", shared_bench.registry.encoder())
-    session = shared_bench.sessions.open()
-    open_address(shared_bench, session, str(tmp_path / "tickets"))
+    open_address(shared_bench, session, str(folder))
     list(draw(shared_bench, session, ClusterOptions.read()))
     return session
 

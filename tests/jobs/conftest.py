@@ -1,0 +1,31 @@
+"""What tests of several jobs share: a visitor, the app's endpoints, a collection of the example tickets."""
+
+import pytest
+
+from sbert_app.ui.app import build_app
+from tests.jobs.collection.made import make
+
+
+@pytest.fixture
+def session(shared_bench):
+    return shared_bench.sessions.open()
+
+
+@pytest.fixture(scope="session")
+def built(shared_bench):
+    """The app, whose functions are called without a server."""
+    return build_app(shared_bench)
+
+
+@pytest.fixture(scope="session")
+def endpoints(built):
+    """The function behind each endpoint."""
+    return {function.api_name: function.fn for function in built.fns.values()}
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory, shared_bench):
+    """A collection of 200 tickets, in the precision of the app on this machine."""
+    folder = tmp_path_factory.mktemp("stores") / "tickets"
+    make(folder, shared_bench.registry.encoder())
+    return folder
