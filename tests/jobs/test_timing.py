@@ -113,7 +113,7 @@ def test_a_stopped_race_keeps_what_was_measured(racing):
     assert steps[-1].stage == STOPPED and result.stopped
     assert result.cross.items > 0 and result.runs == () and result.agreement is None
     assert figures(result)
-    assert result_of(racing(stop=stop)) is None
+    assert [step.stage for step in racing(stop=stop)] == [STOPPED]  # one that is stopped while it waits
 
 
 def test_one_race_at_a_time_and_everyone_knows_their_place(racing):
@@ -128,15 +128,6 @@ def test_one_race_at_a_time_and_everyone_knows_their_place(racing):
     second.close()
     assert next(third).stage == "Loading the models"
     third.close()
-
-
-def test_who_stops_while_waiting_leaves_the_line(racing):
-    first = racing(seconds=60)
-    next(first)
-    stop = Stop()
-    stop.set()
-    assert [step.stage for step in racing(seconds=1, stop=stop)] == ["Stopped"]
-    first.close()
 
 
 def test_quality_is_measured_on_the_columns_that_were_chosen(shared_bench, write):

@@ -13,8 +13,6 @@ from sbert_app.jobs.corpus.opening import open_example, open_key, other_index
 from sbert_app.jobs.search.open_corpus import offered
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.files.finding import DEFAULT_ENCODER
-from sbert_app.runtime.workbench import Workbench
-from sbert_app.settings import Settings
 from sbert_app.tables import read_table
 from tests.searching import beside, indexed, search
 
@@ -87,11 +85,3 @@ def test_a_file_name_opens_the_newest_saved_corpus_of_that_name(bench, write):
         time.sleep(1.1)  # the library keeps the second
     assert open_key(bench, later, "notes.csv").corpus.sentences == ["the second text", "another"]
     assert open_key(bench, later, "notes") is None
-
-
-def test_hosted_a_key_opens_examples_only(bench):
-    session = indexed(bench, "a red car\na green apple")
-    hosted = Workbench(Settings(home=bench.settings.home, device="cpu", hosted=True))
-    visitor = hosted.sessions.open()
-    assert open_key(hosted, visitor, session.get(IndexedCorpus).key) is None
-    assert visitor.get(IndexedCorpus) is None

@@ -10,7 +10,7 @@ from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import open_example, open_saved
 from sbert_app.jobs.duplicates import job as module
 from sbert_app.jobs.duplicates.job import MINING, SecondOpinion, findings_of, keep_group, mine, score_borderline
-from sbert_app.jobs.duplicates.overlap import OVERLAP, FileOverlap, compare_file, matches_of
+from sbert_app.jobs.duplicates.overlap import FileOverlap, compare_file, matches_of
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
@@ -217,12 +217,3 @@ def test_another_file_is_looked_up_in_the_corpus(shared_bench, session, write, s
     open_example(shared_bench, session, "field_notes.csv")
     with pytest.raises(UserError, match="no other file"):
         matches_of(session, 0.85)
-
-
-def test_a_comparison_can_be_stopped(shared_bench, session, write):
-    path = write("c.csv", "text\n" + "\n".join(f"sentence number {i}" for i in range(200)))
-    work = compare_file(shared_bench, session, read_table(path, LIMITS))
-    next(work)
-    session.stop(OVERLAP)
-    *_, last = work
-    assert last.stopped and last.done < 200 and session.get(FileOverlap) is None

@@ -8,7 +8,7 @@ import pytest
 from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.findings import Mined
 from sbert_app.jobs.duplicates import joining
-from sbert_app.jobs.duplicates.job import MINING, findings_of, mine
+from sbert_app.jobs.duplicates.job import findings_of, mine
 from sbert_app.jobs.open_collection import open_address
 from tests.jobs.collection.made import make, tickets
 from tests.searching import of_example
@@ -62,16 +62,6 @@ def test_no_more_pairs_are_kept_than_allowed_and_the_floor_says_so(shared_bench,
     list(mine(shared_bench, session))
     pairs = findings_of(session, 0.5).mined.duplicates.pairs
     assert len(pairs.scores) <= 40 and pairs.raised and pairs.scores.min() >= pairs.floor > 0.5
-
-
-def test_a_join_can_be_stopped(shared_bench, session, monkeypatch):
-    monkeypatch.setattr(joining, "BATCH", 100)
-    events = mine(shared_bench, session)
-    for event in events:
-        if event.done > 0:
-            session.stop(MINING)
-        last = event
-    assert last.stopped and last.done < last.total and not session.get(Mined)
 
 
 def test_a_short_request_does_not_wait_for_a_store_that_answers_slowly(shared_bench, session, monkeypatch):

@@ -55,15 +55,6 @@ def test_stopping_keeps_what_was_encoded_and_the_corpus_before(bench, unknown):
     assert again[-1].skipped == seen[-1].done and session.get(IndexedCorpus) is not before
 
 
-def test_closing_the_generator_keeps_what_was_encoded(bench, unknown):
-    session = brought(bench, unknown[:300])
-    work = index(bench, session, ["text"])
-    event = next(event for event in work if event.done > 50)
-    work.close()
-    assert session.get(IndexedCorpus) is None
-    assert list(index(bench, session, ["text"]))[-1].skipped == event.done
-
-
 def test_meaning_is_found_where_no_word_overlaps_and_scores_higher_than_weak_hits(shared_bench):
     session = of_example(shared_bench, "field_notes.csv")
     with QUERIES.open(encoding="utf-8", newline="") as file:
