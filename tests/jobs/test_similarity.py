@@ -26,8 +26,8 @@ def test_a_paraphrase_scores_above_random_pairs_and_an_unrelated_pair_does_not(c
     close = compared("I was charged twice this month.", "You took the payment two times in May.")
     far = compared("I was charged twice this month.", "The microphone has an echo.")
     assert close.score > 0.5 > far.score
-    assert close.percentile > 99 and close.calibrated_on == "support_tickets.csv"
-    assert far.percentile < 90
+    random = close.scale.random
+    assert random.percentile(close.score) > 99 and random.percentile(far.score) < 90 and random.name == "support_tickets.csv"
     assert close.poolings[close.pooling] == close.score and close.pooling == "mean"
 
 
@@ -94,7 +94,7 @@ def test_the_score_is_symmetric_and_one_for_equal_sentences(compared):
     ("corpus", "calibrated_on"), [("cats\ndogs\nbirds\nfish", "pasted: cats"), ("only one", "support_tickets.csv")]
 )
 def test_the_percentile_is_of_the_visitors_own_corpus_if_it_has_pairs(shared_bench, corpus, calibrated_on):
-    assert compare(shared_bench, indexed(shared_bench, corpus), "a", "b").calibrated_on == calibrated_on
+    assert compare(shared_bench, indexed(shared_bench, corpus), "a", "b").scale.random.name == calibrated_on
 
 
 TEN_PAIRS = [

@@ -41,13 +41,13 @@ def similarity(call: Call, options: SimilarityOptions) -> Steps:
         "answers", or "" if unknown), milliseconds (of the whole comparison).
     """
     result = compare(call.bench, call.session, options.sentence1, options.sentence2, options.model, options.cross_encoder)
-    cross, attribution = result.cross_encoder, result.attribution
+    cross, attribution, scale = result.cross_encoder, result.attribution, result.scale
     summary = {
         "score": result.score,
         "in_words": result.in_words,
         "cautions": list(result.cautions),
-        "percentile": result.percentile,
-        "calibrated_on": result.calibrated_on,
+        "percentile": scale.random.percentile(result.score) if scale else None,
+        "calibrated_on": scale.random.name if scale else "",
         "pooling": result.pooling,
         "poolings": result.poolings,
         "word_overlap": result.word_overlap,

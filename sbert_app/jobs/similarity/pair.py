@@ -41,15 +41,13 @@ class ModelScore:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two sentences compared. `score` and `poolings` are cosines, `word_overlap` is 0..1, `percentile` 0..100."""
+    """Two sentences compared. `score` and `poolings` are cosines, `word_overlap` is 0..1."""
 
     sentences: tuple[str, str]
     score: float
     in_words: str  # such as "Close in topic: higher than 99.1 % of random pairs of field_notes.csv"
     cautions: tuple[str, ...]  # what the score does not tell, one sentence each
     scale: Scale | None
-    percentile: float | None  # of the random pairs, those that score lower
-    calibrated_on: str  # the corpus of the random pairs
     pooling: str
     poolings: dict[str, float]
     word_overlap: float
@@ -102,8 +100,6 @@ def _explained(bench: Workbench, session: Session, pair: tuple[str, str], encode
         in_words=scale.sentence(score, [caution.kind for caution in noticed]) if scale else "",
         cautions=(*(caution.text for caution in noticed), *([truncated] if any(each.truncated for each in tokens) else [])),
         scale=scale,
-        percentile=scale.random.percentile(score) if scale else None,
-        calibrated_on=scale.random.name if scale else "",
         pooling=encoder.layout.pooling,
         poolings=poolings,
         word_overlap=word_overlap(*pair),
