@@ -22,9 +22,9 @@ def own(shared_bench, session, write):
     return upload(shared_bench, session, write("mine.csv", PAIRS), "mine.csv")
 
 
-def filled(shared_bench, session, systems, names=("mine",), choice=None):
-    grid = choose(shared_bench, session, systems, list(names))
-    return [step.result for step in fill_session(shared_bench, session, grid, choice or Choice())][-1]
+def filled(shared_bench, session, systems, names=("mine",)):
+    *_, last = fill_session(shared_bench, session, choose(shared_bench, session, systems, list(names)), Choice())
+    return last.result
 
 
 def test_cells_fill_one_by_one_and_stay_in_the_session(shared_bench, session, own):
