@@ -32,6 +32,7 @@ MOST_LISTED = 100_000  # pairs in one answer
 MOST_SCORED = 100  # pairs scored by the cross-encoder, one forward pass each
 MINE, GROUP = "compare", "group"  # stages
 MINING, SCORING = "mining", "second opinion"  # job names
+NO_GROUP = "This group is not in the list any more. Choose one from the list."
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ def keep_group(session: Session, threshold: float, centre: object, whole: object
     findings = findings_of(session, threshold)
     rows = findings.rows_of_group(centre) if isinstance(centre, int) else []
     if not rows or not isinstance(whole, bool):
-        raise UserError("This group is not in the list any more. Choose one from the list.")
+        raise UserError(NO_GROUP)
     if whole:
         findings.mined.always.update(rows)
     else:
