@@ -105,7 +105,7 @@ def test_indexing_tells_rows_and_passages(bench, lines):
     assert f"1 text is longer than all-MiniLM-L6-v2 reads. Search reads all of it, in {count} passages" in card
 
 
-def test_passages_are_cached_saved_and_reindexing(bench, lines):
+def test_passages_are_cached_saved_and_reopened(bench, lines):
     _, events = indexing(bench, lines)
     total = events[-1].total
     session, events = indexing(bench, lines)
