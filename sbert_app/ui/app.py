@@ -90,7 +90,7 @@ def build_app(bench: Workbench) -> gr.Blocks:
             with gr.Tab("Map", id="map") as tabs["map"]:
                 corpus_map = MapTab(bench, session, model)
                 corpus_map.listen(opened, tabs["map"])
-                search.listen(opened, corpus_map.panel.selection)
+                search.listen(corpus_map.panel.selection)
             with gr.Tab("Fine-tune", id="fine-tune") as tabs["fine-tune"]:
                 panel, labels = fine_tune.build(bench, session, owner, picker, opened)
                 found.take_threshold(labels)

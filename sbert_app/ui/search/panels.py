@@ -1,6 +1,6 @@
 """The parts of the Search tab around the hits: how it searches, and judging hits by click."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -11,8 +11,9 @@ from markupsafe import Markup
 from sbert_app.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS
 from sbert_app.errors import UserError
-from sbert_app.jobs.search.job import RERANKED
+from sbert_app.jobs.search.job import RERANKED, SEARCH
 from sbert_app.jobs.search.open_corpus import FILE, Judgements, Offered, as_csv, judge, judgements
+from sbert_app.runtime.line import Stop
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.corpus.filters import Filtering, Filters
@@ -57,56 +58,23 @@ SHOW_BUTTONS = "on => { document.body.classList.toggle('judging', on); }"
 
 
 @dataclass(frozen=True)
-class ChosenOptions:
-    """Options and filters of the last search in a session's corpus, which a reload brings back."""
+class Asked:
+    """How a session's corpus was searched last, by component, and in which opening of it, as the page calls it.
+
+    A reload, which is another opening, brings this back. A component that is missing is as it was at first.
+    """
 
     of_corpus: ClassVar[bool] = True
 
+    opened: str
     values: Values
 
 
-@dataclass(frozen=True)
-class AskedSince:
-    """The last opening of a corpus, as the page calls it, after which something was searched for, and the filters in force."""
-
-    opened: str
-    filters: Mapping[str, Any]
-
-
-class SinceOpened:
-    """What is asked for since the corpus was opened: counts for all that is asked beside it.
-
-    The page's own state has the filters that a search has set only when that search has ended.
-    """
-
-    def __init__(self, session: gr.State, opened: gr.State, filters: gr.State) -> None:
-        self._session, self._opened, self._filters = session, opened, filters
-
-    def asked(self, values: Values) -> AskedSince | None:
-        since = values[self._session].get(AskedSince)
-        return since if since and since.opened == values[self._opened] else None
-
-    def now(self, values: Values) -> Values:
-        """The values, with the filters that are in force now."""
-        since = self.asked(values)
-        return values | {self._filters: replace(values[self._filters], filters=since.filters)} if since else values
-
-    @contextmanager
-    def note(self, values: Values) -> Iterator[None]:
-        """These are asked for from now on, unless the block refuses them."""
-        session, before = values[self._session], self.now(values)
-        session.put(AskedSince(values[self._opened], values[self._filters].filters))
-        try:
-            yield
-        except UserError:
-            session.put(AskedSince(values[self._opened], before[self._filters].filters))
-            raise
-
-
 class SearchControls:
-    """The components, and what their values mean."""
+    """The components, and what their values mean. `opened` changes with the session's corpus."""
 
-    def __init__(self) -> None:
+    def __init__(self, session: gr.State, opened: gr.State) -> None:
+        self._session, self._opened = session, opened
         self.filters = Filters()
         self.ranking = gr.Dropdown(
             [(label, name) for name, label in RANKINGS.items()], value=DEFAULT_RANKING, label="Rank by", filterable=False,
@@ -136,14 +104,39 @@ class SearchControls:
             **self.filters.show(Filtering(offered.columns, filters, offered.sampled)),
         }
 
-    def keep(self, values: Values, session: Session) -> None:
-        session.put(ChosenOptions({component: values[component] for component in self.components}))
+    def first(self) -> Values:
+        """What is chosen at first."""
+        return {component: component.value for component in self.components}
 
-    def changed(self, values: Values, session: Session) -> bool:
-        """Whether another option than that of the last search is chosen in a menu."""
-        chosen = session.get(ChosenOptions)
-        menus = self.ranking, self.cross, self.beside
-        return any(values[menu] != (chosen.values[menu] if chosen else menu.value) for menu in menus)
+    def asked(self, values: Values) -> Asked | None:
+        """What was asked since the corpus was opened."""
+        last = values[self._session].get(Asked)
+        return last if last and last.opened == values[self._opened] else None
+
+    def now(self, values: Values) -> Values:
+        """The values, with the filters in force now: those that a search has set are on the page only when it has ended."""
+        last, state = self.asked(values), self.filters.state
+        if last is None or state not in last.values:
+            return values
+        return values | {state: replace(values[state], filters=last.values[state].filters)}
+
+    @contextmanager
+    def asking(self, values: Values) -> Iterator[Stop]:
+        """This is what is asked from now on, unless the block refuses it. Yields the run, revoked when something else is asked."""
+        session, opened = values[self._session], values[self._opened]
+        before, asked = session.get(Asked), Asked(opened, {component: values[component] for component in self.components})
+        session.put(asked)
+        try:
+            yield session.begin(SEARCH.name)
+        except UserError:
+            session.swap(asked, Asked(opened, before.values if before else {}))
+            raise
+
+    def changed(self, values: Values) -> bool:
+        """Whether another option than what was asked last is chosen in a menu."""
+        last = values[self._session].get(Asked)
+        before = self.first() | (last.values if last else {})
+        return any(values[menu] != before[menu] for menu in (self.ranking, self.cross, self.beside))
 
     def active(self, values: Values) -> dict[str, str]:
         """Chip name -> label, of the cross-encoder and each filter in force."""

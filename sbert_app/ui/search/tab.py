@@ -23,7 +23,7 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent, typed_text
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view
-from sbert_app.ui.search.panels import JUDGED, PICKED, ChosenOptions, JudgingPanel, SearchControls, SinceOpened
+from sbert_app.ui.search.panels import JUDGED, PICKED, Asked, JudgingPanel, SearchControls
 from sbert_app.ui.search.standing_panel import StandingPanel
 
 HITS = "hits"  # the element of the result
@@ -39,7 +39,7 @@ class SearchTab:
     """
 
     def __init__(self, bench: Workbench, session: gr.State, opened: gr.State) -> None:
-        self._bench, self._session = bench, session
+        self._bench, self._session, self._opened = bench, session, opened
         gr.Markdown(LEAD, elem_classes="lead")
         self.start = corpus_start(bench, opened)
         with gr.Column(visible=False, elem_id="search-body") as self.body:
@@ -56,18 +56,17 @@ class SearchTab:
             )  # fmt: skip
             self.go = gr.Button("Search", variant="primary", scale=0, min_width=120, elem_id="search")
         with gr.Row(elem_id="search-filters"):
-            self.options = SearchControls()
+            self.options = SearchControls(self._session, self._opened)
         self.chips = gr.HTML(elem_id="chips", js_on_load=PICKED)
         self.hits = gr.HTML(elem_id=HITS, js_on_load=PICKED + JUDGED)
 
-    def listen(self, opened: gr.State, selection: gr.HTML) -> None:
-        """Connect events. `opened` changes with the session's corpus; selection: of the map, in which one can search."""
+    def listen(self, selection: gr.HTML) -> None:
+        """Connect events. selection: of the map, in which one can search."""
         options, filters = self.options.components, self.options.filters
-        everything = {self._session, opened, self.query, *options}
-        self._since = SinceOpened(self._session, opened, filters.state)
+        everything = {self._session, self._opened, self.query, *options}
         answer, judged = [self.chips, self.hits], [self.judging.row, self.standing.block, *self.judging.outputs]
         outputs = [self.body, self.status, self.query, *answer, *options, filters.menus, *judged]
-        opened.change(handler(self._on_opened), {self._session, opened, self.query}, outputs, **PRIVATE)
+        self._opened.change(handler(self._on_opened), {self._session, self._opened, self.query}, outputs, **PRIVATE)
         for triggers, work in (([self.query.submit, self.go.click], self._on_search), (self.options.changes, self._on_menu)):
             searched = gr.on(triggers, handler(work), everything, answer, trigger_mode="always_last", **busy(HITS))
             no_longer_busy(searched, HITS)
@@ -95,8 +94,8 @@ class SearchTab:
         indexed = session.get(IndexedCorpus)
         if indexed is None:
             return {self.body: gr.Column(visible=False)}
-        chosen = session.get(ChosenOptions)
-        values |= chosen.values if chosen else {component: component.value for component in self.options.components}
+        last = session.get(Asked)
+        values |= self.options.first() | (last.values if last else {})
         typed = typed_text(values[self.query])
         query = first_query(self._bench, session, typed)
         collection = session.get(OpenCollection)
@@ -110,36 +109,29 @@ class SearchTab:
         }
         menus = offered(self._bench, session)
         # Last of all: what is asked from here on is answered after this, so that its answer stays.
-        answer = {} if self._since.asked(values) else self._answered(values | {self.query: query})
+        answer = {} if self.options.asked(values) else self._answered(values | {self.query: query})
         meanwhile = self.chips not in answer  # something else was asked, with what the page has now
         if query != typed and not meanwhile:
             answer[self.query] = query
         return {**shown, **self.options.of_corpus(menus, values, meanwhile), **answer}
 
     def _on_search(self, values: Values) -> Updates:
-        return self._searched(self._since.now(values))
+        return self._search(self.options.now(values))
 
     def _on_menu(self, values: Values) -> Updates:
         """Search again if another option was chosen: Gradio's menu tells that it was left like a choice."""
-        return self._on_search(values) if self.options.changed(values, values[self._session]) else {self.hits: gr.skip()}
-
-    def _searched(self, values: Values) -> Updates:
-        updates = self._search(values)
-        if self.chips in updates:  # else something else was asked meanwhile, which is kept
-            self.options.keep(values, values[self._session])
-        return updates
+        return self._on_search(values) if self.options.changed(values) else {self.hits: gr.skip()}
 
     def _on_filters(self, values: Values, event: gr.EventData) -> Updates:
         chosen = self.options.filters.changed(values, event)
-        return chosen | self._searched(values | chosen)
+        return chosen | self._search(values | chosen)
 
     def _search(self, values: Values, **more: Any) -> Updates:
         """The hits, with links to take them along, and the chips."""
         options, session, asked = self.options, values[self._session], self._read(values, **more)
-        with self._since.note(values):
-            run = session.begin(SEARCH.name)
+        with options.asking(values) as run:
             result = search(self._bench, session, asked)
-        other = beside(self._bench, session, values[options.beside], asked) if values[options.beside] else None
+            other = beside(self._bench, session, values[options.beside], asked) if values[options.beside] else None
         hits = self._results(session, result, other)
         if result.hits:
             indexed = session.corpus()
@@ -156,28 +148,26 @@ class SearchTab:
 
     def _on_picked(self, values: Values, event: gr.EventData) -> Updates:
         """More hits, those of another ranking beside them, or rows like one of them."""
-        picked, options, values = sent(event), self.options, self._since.now(values)
+        picked, options, values = sent(event), self.options, self.options.now(values)
         if top := picked.get("top"):
             return self._search(values, top=top)
         if beside := picked.get("beside"):
-            return {options.beside: beside} | self._searched(values | {options.beside: beside})
+            return {options.beside: beside} | self._search(values | {options.beside: beside})
         session, row = values[self._session], picked.get("row")
         asked = self._read(values | {self.query: f"row {row}"})
-        with self._since.note(values):
-            run = session.begin(SEARCH.name)
+        with options.asking(values) as run:
             result = more_like(self._bench, session, row, asked)
-        options.keep(values, session)
         hits, chips = self._results(session, result), self._chips(values)
         return self._unless_overtaken(run, {self.query: result.query, self.hits: hits, self.chips: chips})
 
     def _on_removed(self, values: Values, event: gr.EventData) -> Updates:
         """Remove the filter or switch off the option whose chip was clicked, and search again."""
-        name, values = sent(event).get("filter"), self._since.now(values)
+        name, values = sent(event).get("filter"), self.options.now(values)
         if name == INSIDE:
             values[self._session].drop(Within)
             return {**self._answered(values), self.standing.block: gr.Accordion(visible=True)}
         changed = self.options.without(values, name)
-        return {**changed, **self._searched(values | changed)}
+        return {**changed, **self._search(values | changed)}
 
     def _on_inside(self, values: Values) -> Updates:
         """Search only what is selected on the map, all of it: without the former query and filters.
@@ -187,8 +177,7 @@ class SearchTab:
         session, filters = values[self._session], self.options.filters
         search_inside(session)
         cleared = filters.show(replace(values[filters.state], filters={})) | {self.query: ""}
-        self.options.keep(values | cleared, session)
-        with self._since.note(values | cleared):
+        with self.options.asking(values | cleared):
             answer = self._answered(values | cleared)
         return {**cleared, **answer, self.standing.block: gr.Accordion(visible=False)}
 
