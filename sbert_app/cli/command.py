@@ -193,7 +193,7 @@ def _write_map(result: Any, options: MapOptions, out: Path) -> None:
         text = csv_file(result.records(np.arange(len(result.projection.points))))
     else:
         column = f"{colouring.COLUMN}{options.colour}" if options.colour else colouring.CLUSTERS
-        text = page(result, map_figure(result, colouring.colouring(result, column), texts=True))
+        text = page(result, map_figure(result, column, texts=True))
     with writing_to(out, "out"):
         out.write_text(text, encoding="utf-8")
 

@@ -10,7 +10,6 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.result import GROUPS, MANY
 from sbert_app.settings import ASSETS
 from sbert_app.ui.map.chart import map_figure
@@ -199,7 +198,7 @@ def kept_map(browser, tmp_path):
     def kept_map(clusters: int, rows: int = 5_000, given: dict[int, str] | None = None, **options: Any) -> Page:
         made = replace(grouped_map(clusters, rows), given_names=given or {})
         path = tmp_path / "map.html"
-        path.write_text(kept_page(made, map_figure(made, colouring.colouring(made))), encoding="utf-8")
+        path.write_text(kept_page(made, map_figure(made)), encoding="utf-8")
         pages.append(browser.new_context(**{"viewport": {"width": 1100, "height": 900}} | options).new_page())
         pages[-1].goto(path.as_uri())
         for script in ("take_home.js", "present.js"):

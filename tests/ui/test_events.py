@@ -13,7 +13,7 @@ from markupsafe import Markup
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.visitors import Visitor
 from sbert_app.step import Step, throttled
-from sbert_app.ui.kit.events import STOPPING, LongJob, busy, caller_left, no_longer_busy, visitor_of
+from sbert_app.ui.kit.events import STOPPING, LongJob, caller_left, dimming, visitor_of
 
 LONGEST = 30.0  # seconds that the handler works for, if nobody leaves
 
@@ -172,6 +172,6 @@ def test_an_element_that_waits_is_usable_again_after_an_error_too():
     """Gradio's page runs what comes `then` only after a success."""
     with gr.Blocks() as page:
         button = gr.Button()
-        no_longer_busy(button.click(lambda: None, **busy("made")), "made")
+        dimming("made", button.click, lambda: None)
     after = [event["trigger_only_on_failure"] for event in page.config["dependencies"] if event["trigger_after"] is not None]
     assert sorted(after) == [False, True]

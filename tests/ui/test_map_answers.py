@@ -7,7 +7,7 @@ import gradio as gr
 import numpy as np
 import pytest
 
-from sbert_app.corpus_map.colouring import CLUSTERS, colouring
+from sbert_app.corpus_map.colouring import CLUSTERS
 from sbert_app.jobs.map.kept import current_map, own_model
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.ui.corpus.filters import Filtering
@@ -51,7 +51,7 @@ def test_a_new_name_is_in_the_list_on_the_map_in_the_selection_and_in_the_files(
     assert "password" in before[panel.selection] and 'aria-pressed="true"' in before[panel.groups]
     after = panel._on_renamed(session, CLUSTERS, sent(group=2, name=attack))
     names, given = (json.loads(after[panel.bridge])[key] for key in ("names", "given"))
-    assert given == [2] == map_figure(current_map(session), colouring(current_map(session), CLUSTERS)).layout.meta["given"]
+    assert given == [2] == map_figure(current_map(session)).layout.meta["given"]
     assert names[2] == "&lt;i&gt;Log in&lt;/i&gt; &amp; out, of<br>all the accounts there<br>are" and len(names) == 3
     escaped = "&lt;i&gt;Log in&lt;/i&gt; &amp; out, of all the accounts there are"
     for component in (panel.groups, panel.numbers, panel.status, panel.selection):

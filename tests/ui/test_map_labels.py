@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from sbert_app.corpus_map.colouring import colouring
 from sbert_app.corpus_map.result import GROUPS
 from sbert_app.ui.kit.html import GREY
 from sbert_app.ui.map.chart import TERM_LENGTH, _given, _label, layout_figure, map_figure
@@ -30,18 +29,18 @@ def test_many_clusters_are_also_named_in_groups_after_their_own_names():
     clusters, groups = made.levels
     assert groups.count == GROUPS
     assert all(len(np.unique(groups.labels[clusters.members(number)])) == 1 for number in range(35))
-    figure = map_figure(made.renamed(3, "Refunds"), colouring(made)).layout
+    figure = map_figure(made.renamed(3, "Refunds")).layout
     assert len(figure.annotations) == 35 + GROUPS and figure.meta["clusters"] == 35
     assert figure.annotations[3].text == "Refunds" and figure.annotations[3].font.size < figure.annotations[35].font.size
     assert len({name.text for name in figure.annotations[35:]}) == GROUPS
     rows = made.projection.points[groups.members(0)]
     assert [figure.annotations[35].x, figure.annotations[35].y] == np.median(rows, axis=0).tolist()
-    few = map_figure(small_map(), colouring(small_map())).layout
+    few = map_figure(small_map()).layout
     assert len(few.annotations) == few.meta["clusters"] == 3
 
 
 def test_points_that_are_not_selected_are_grey_but_seen():
-    traces = map_figure(small_map(), colouring(small_map())).data[:-2]
+    traces = map_figure(small_map()).data[:-2]
     assert {trace.unselected.marker.color for trace in traces} == {GREY}
     assert all(0.25 <= trace.unselected.marker.opacity < 0.5 for trace in traces)
 

@@ -17,7 +17,7 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.ui.corpus import view
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, busy, handler, no_longer_busy
+from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, dimming, handler
 from sbert_app.wording import amount
 
 ELEMENT = "open-collection"
@@ -118,8 +118,7 @@ class CollectionPanel:
             return show(session)
 
         triggers = [self.go.click, self.address.submit] if isinstance(self.address, gr.Textbox) else [self.go.click]
-        opened = gr.on(triggers, handler(on_open), [self._session, self.address], shown, **busy(ELEMENT))
-        no_longer_busy(opened, ELEMENT)
+        dimming(ELEMENT, gr.on, triggers, handler(on_open), [self._session, self.address], shown)
 
 
 def forms(names: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from sbert_app.settings import ASSETS
 from sbert_app.tables import read_table
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, busy, handler, no_longer_busy, sent
+from sbert_app.ui.kit.events import PRIVATE, Updates, dimming, handler, sent
 from sbert_app.ui.kit.files import FileButton, uploaded
 from sbert_app.wording import plural
 
@@ -77,8 +77,7 @@ class LabelPanel:
         self.card.graded(handler(self._on_graded), session, self.card, **PRIVATE)
         self.upload.upload(handler(self._on_upload), [*session, self.upload], self.card, **PRIVATE)
         self.download.listen(labelling.as_csv, session)
-        made = self.adapt.click(handler(self._on_adapt), session, [self.adapted, *self._picker.outputs], **busy("adapt"))
-        no_longer_busy(made, "adapt")
+        dimming("adapt", self.adapt.click, handler(self._on_adapt), session, [self.adapted, *self._picker.outputs])
 
     def _on_begin(self, session: Session) -> Updates:
         return {self.box: gr.Column(visible=True), self.card: view(labelling.begin(self._bench, session))}

@@ -70,15 +70,15 @@ def handler(function: Callable[..., Any], early: bool = False) -> Callable[..., 
     return plain
 
 
-def busy(elem_id: str) -> dict[str, Any]:
-    """Arguments of an event that takes long: the element is dimmed until `no_longer_busy` is called after the event."""
-    return PRIVATE | {"js": f"(...values) => {{ studio.wait('{elem_id}', true); return values; }}"}
+def dimming(elem_id: str, trigger: Any, *event: Any, **how: Any) -> Any:
+    """Connect an event that takes long: the element is dimmed until its function has ended. Returns the event, for chaining.
 
-
-def no_longer_busy(event: Any, elem_id: str) -> None:
-    """Show the element as usual when the event's function has ended, also if it failed: Gradio's page runs no `then` of that."""
-    for after in (event.then, event.failure):
+    Also if it failed: Gradio's page runs no `then` of that.
+    """
+    started = trigger(*event, js=f"(...values) => {{ studio.wait('{elem_id}', true); return values; }}", **how, **PRIVATE)
+    for after in (started.then, started.failure):
         after(None, None, None, js=f"() => studio.wait('{elem_id}', false)", **PRIVATE)
+    return started
 
 
 def typed_text(value: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.errors import UserError
-from sbert_app.ui.kit.events import PRIVATE, busy, handler, no_longer_busy
+from sbert_app.ui.kit.events import PRIVATE, dimming, handler
 
 # Not at once: Gradio stores identical uploads of two visitors as one file, which the second may not have read yet.
 KEPT_SECONDS = 60.0
@@ -91,9 +91,8 @@ class FileButton:
         def make(*values: Any) -> str:
             return str(self._shelf.put(self.name, content(*values)))
 
-        made = self.button.click(handler(make), inputs, self._file, **busy(self._elem_id))
+        made = dimming(self._elem_id, self.button.click, handler(make), inputs, self._file)
         made.success(None, self._file, None, js=DOWNLOAD, **PRIVATE)
-        no_longer_busy(made, self._elem_id)
 
     def labelled(self, amount: str, visible: bool = True) -> Any:
         """The button with the amount that its file will hold."""

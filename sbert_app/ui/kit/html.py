@@ -84,11 +84,6 @@ def empty(message: str) -> Markup:
     return Markup('<div class="empty">{}</div>').format(message)
 
 
-def skeleton(lines: int) -> Markup:
-    """The shape of a first result that is being computed."""
-    return Markup('<div class="skeleton" role="status" aria-label="Computing">{}</div>').format(Markup("<i></i>") * lines)
-
-
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
     """A table. Cells are text, or HTML if they are Markup."""
     head = Markup().join(Markup('<th scope="col">{}</th>').format(cell) if cell else Markup("<td></td>") for cell in header)

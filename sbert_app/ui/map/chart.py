@@ -14,7 +14,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from sbert_app.corpus_map.colouring import Categories, ColourScale
+from sbert_app.corpus_map.colouring import CLUSTERS, Categories, ColourScale, colouring
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.mapping.keywords import LABEL, SEPARATOR, names
 from sbert_app.mapping.projection import Points
@@ -39,9 +39,9 @@ def layout_figure(points: Points, rows: NDArray[np.int64]) -> Figure:
     return figure
 
 
-def map_figure(corpus_map: CorpusMap, colours: Categories | ColourScale, texts: bool | None = None) -> Figure:
-    """The finished map. texts: whether the figure holds the sentences; None: for up to 20,000 points."""
-    rows = corpus_map.projection.drawn
+def map_figure(corpus_map: CorpusMap, by: str = CLUSTERS, texts: bool | None = None) -> Figure:
+    """The finished map, coloured by one of `choices`. texts: whether it holds the sentences; None: for up to 20,000 points."""
+    rows, colours = corpus_map.projection.drawn, colouring(corpus_map, by)
     inside = len(rows) <= TEXTS_UP_TO if texts is None else texts
     sentences = corpus_map.projection.indexed.corpus.sentences if inside else None
     if isinstance(colours, ColourScale):

@@ -143,8 +143,7 @@ class MapTab:
     def _coloured(self, corpus_map: CorpusMap, colour: str) -> Updates:
         """The map in a colouring, which is chosen in the toolbar."""
         choice = gr.Dropdown(choices=colouring.choices(corpus_map), value=colour)
-        figure = chart.map_figure(corpus_map, colouring.colouring(corpus_map, colour))
-        return {self.plot: figure, self.bar.colour: choice, self.shown_colour: colour}
+        return {self.plot: chart.map_figure(corpus_map, colour), self.bar.colour: choice, self.shown_colour: colour}
 
     def _on_regroup(self, session: Session, method: str, count: str, outliers: float) -> Updates:
         grouping = ClusterOptions.read(method, count, outliers)
@@ -157,8 +156,8 @@ class MapTab:
         if column == shown:
             return {self.plot: gr.skip()}
         corpus_map = current_map(session)
-        figure = chart.map_figure(corpus_map, colouring.colouring(corpus_map, column))
-        return {self.shown_colour: column, self.plot: figure, self.panel.groups: lists.colour_list(corpus_map, column)}
+        coloured = {self.plot: chart.map_figure(corpus_map, column), self.panel.groups: lists.colour_list(corpus_map, column)}
+        return {self.shown_colour: column, **coloured}
 
     def _on_query(self, session: Session, text: str, shown: str) -> Updates:
         """Place the query and select the rows near it; an empty query removes the star."""

@@ -117,7 +117,7 @@ class ExportPanel:
 
     def _page(self, session: Session, column: str) -> str:
         corpus_map = current_map(session)
-        return view.page(corpus_map, map_figure(corpus_map, colouring.colouring(corpus_map, column), texts=True))
+        return view.page(corpus_map, map_figure(corpus_map, column, texts=True))
 
     def _csv(self, session: Session) -> str:
         corpus_map = current_map(session)

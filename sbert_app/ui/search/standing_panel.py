@@ -11,7 +11,7 @@ from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.search.why_not import WhyNotOptions, why_not
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy
+from sbert_app.ui.kit.events import PRIVATE, Updates, Values, dimming, handler
 
 ANSWER = "standing-answer"
 TEXT_LENGTH = 300  # characters of the row's text
@@ -45,8 +45,7 @@ class StandingPanel:
             return {self.answer: answer(why_not(self._bench, values[session], search))}
 
         triggers = [self.expected.submit, self.go.click]
-        answered = gr.on(triggers, handler(on_asked), {*inputs, self.expected}, [self.answer], **busy(ANSWER))
-        no_longer_busy(answered, ANSWER)
+        dimming(ANSWER, gr.on, triggers, handler(on_asked), {*inputs, self.expected}, [self.answer])
         hits.change(None, None, self.answer, js="() => ''", **PRIVATE)
 
 

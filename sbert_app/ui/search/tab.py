@@ -20,7 +20,7 @@ from sbert_app.ui.corpus.panel import corpus_start
 from sbert_app.ui.corpus.panels import collection_card
 from sbert_app.ui.corpus.view import card
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent, typed_text
+from sbert_app.ui.kit.events import PRIVATE, Updates, Values, dimming, handler, sent, typed_text
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view
 from sbert_app.ui.search.panels import JUDGED, PICKED, Asked, JudgingPanel, SearchControls
@@ -68,12 +68,9 @@ class SearchTab:
         outputs = [self.body, self.status, self.query, *answer, *options, filters.menus, *judged]
         self._opened.change(handler(self._on_opened), {self._session, self._opened, self.query}, outputs, **PRIVATE)
         for triggers, work in (([self.query.submit, self.go.click], self._on_search), (self.options.changes, self._on_menu)):
-            searched = gr.on(triggers, handler(work), everything, answer, trigger_mode="always_last", **busy(HITS))
-            no_longer_busy(searched, HITS)
-        filtered = filters.menus.chosen(
-            handler(self._on_filters), everything, [filters.state, *answer], trigger_mode="multiple", **busy(HITS)
-        )
-        no_longer_busy(filtered, HITS)
+            dimming(HITS, gr.on, triggers, handler(work), everything, answer, trigger_mode="always_last")
+        filtered = [filters.state, *answer]
+        dimming(HITS, filters.menus.chosen, handler(self._on_filters), everything, filtered, trigger_mode="multiple")
         changed = [self.query, self.options.beside, *answer]
         self.hits.picked(handler(self._on_picked), everything, changed, trigger_mode="multiple", **PRIVATE)
         removed = [*options, filters.menus, *answer, self.standing.block]

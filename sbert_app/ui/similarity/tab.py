@@ -12,7 +12,7 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.header import scorer_choices, second_opinion
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, busy, handler, no_longer_busy, typed_text
+from sbert_app.ui.kit.events import PRIVATE, Updates, dimming, handler, typed_text
 from sbert_app.ui.similarity import detail_view, view
 from sbert_app.ui.similarity.file_panel import FilePanel
 from sbert_app.ui.similarity.lists_panel import ListsPanel
@@ -56,7 +56,7 @@ class _PairPanel:
         gr.Examples(
             list(EXAMPLES.values()), [self.sentence1, self.sentence2], example_labels=list(EXAMPLES), api_visibility="private"
         )
-        self.result = gr.HTML(html.skeleton(4), elem_id=view.COMPARISON, js_on_load=None)
+        self.result = gr.HTML(view.SKELETON, elem_id=view.COMPARISON, js_on_load=None)
         with gr.Accordion("Details: word by word, other measures, times", open=False, elem_id="details"):
             gr.Checkbox(label=SHOW_ALL, elem_id="all-words")  # read by the style sheet alone
             self.details = gr.HTML(elem_id="why", js_on_load=None)
@@ -69,20 +69,15 @@ class _PairPanel:
     def _listen(self, session: gr.State, model: gr.State, opened: gr.State) -> None:
         gr.on([self.beside.expand, model.change], self._list_models, model, [self.other, self.cross], **PRIVATE)
         # always_last: of the changes made while a comparison runs, only the last is sent.
-        typed = [self.sentence1, self.sentence2]
-        chosen = [model, self.other, self.cross]
-        boxes: list[Any] = [*typed, self.other, self.cross]
+        boxes: list[Any] = [self.sentence1, self.sentence2, self.other, self.cross]
         changes = [*(box.change for box in boxes), model.change, session.change, opened.change]
-        outputs = [self.result, self.details]
-        inputs = [*typed, *chosen, session]
-        compared = gr.on(
-            changes, handler(self._on_change, early=True), inputs, outputs, trigger_mode="always_last", **busy(view.COMPARISON)
-        )
-        no_longer_busy(compared, view.COMPARISON)
+        work, outputs = handler(self._on_change, early=True), [self.result, self.details]
+        inputs = [*boxes, model, session]
+        compared = dimming(view.COMPARISON, gr.on, changes, work, inputs, outputs, trigger_mode="always_last")
         compared.failure(lambda: ("", ""), None, outputs, **PRIVATE)  # not the result of earlier sentences
 
     def _on_change(
-        self, sentence1: str, sentence2: str, model: str, other: str | None, cross_encoder: str | None, session: Session
+        self, sentence1: str, sentence2: str, other: str | None, cross_encoder: str | None, model: str, session: Session
     ) -> Updates:
         if not typed_text(sentence1) or not typed_text(sentence2):
             return {self.result: html.empty(EMPTY), self.details: html.hint(EMPTY)}

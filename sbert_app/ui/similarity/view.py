@@ -14,6 +14,8 @@ from sbert_app.ui.kit.take_home import Caption, Input, commands, present, row
 from sbert_app.wording import rounded
 
 COMPARISON = "comparison"  # the element of the result
+# The shape of the first result, which is being computed.
+SKELETON = Markup('<div class="skeleton" role="status" aria-label="Computing"><i></i><i></i><i></i><i></i></div>')
 MARK_NAMES = {"random": "random pairs", "related": "related pairs", "paraphrase": "paraphrases"}
 TOO_LONG = "These sentences are too long to explain by words. Shorten them to see which words match."
 NUMBERED = "Words with the same number match. The stronger the colour, the more the two add to the score."
