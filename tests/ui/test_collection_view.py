@@ -1,7 +1,9 @@
 """What the page says of a collection."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
+import gradio as gr
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +16,7 @@ from sbert_app.corpus.indexed import DENSE, IndexedCorpus
 from sbert_app.corpus.reader import Corpus
 from sbert_app.jobs.corpus.opening import OtherIndex
 from sbert_app.ui.corpus import panels
-from sbert_app.ui.corpus.view import menu, ready, stale
+from sbert_app.ui.corpus.view import collection_card, menu, ready, stale
 from sbert_app.ui.search import view
 
 
@@ -34,10 +36,10 @@ def opened() -> OpenCollection:
 
 
 def test_the_card_says_size_index_recall_model_and_what_is_sampled(opened):
-    card = panels.collection_card(opened)
+    card = collection_card(opened)
     assert "collection of 1,234,567 rows · all-MiniLM-L6-v2 · IVF index, recall@10 0.972, measured on 200 rows" in card
     assert "use a random sample of 2." in card and "384 dimensions · 2 files" in card
-    assert "random sample" not in panels.collection_card(replace(opened, rows=2))
+    assert "random sample" not in collection_card(replace(opened, rows=2))
 
 
 def test_the_header_has_the_name_and_all_rows(opened):
@@ -50,12 +52,6 @@ def test_the_header_has_the_name_and_all_rows(opened):
 def test_another_model_in_the_header_does_not_offer_to_index_a_collection(opened):
     line = stale(OtherIndex("big", "all-MiniLM-L6-v2", "other", None))
     assert "was made with all-MiniLM-L6-v2, which Search, Duplicates and Map use" in line and "index again" not in line
-
-
-def test_the_command_to_make_one_can_be_copied():
-    assert panels.how_to_make().count(panels.COMMAND) == 2
-    assert panels.forms([]) == panels.FORMS
-    assert panels.forms(["a", "b"]).endswith("/NAME. Or a name: a, b.")
 
 
 def result(ranking: str, filtered: bool = False) -> SearchResult:
@@ -75,3 +71,11 @@ def test_no_raw_id_is_on_screen_or_in_the_file():
     html = view.results(result(DENSE))
     assert "<span>row</span> 1 of b.csv" in html and "4,294,967,297" not in html and "row 4294967297" not in html
     assert view.hit_record(result(DENSE).hits[0])["row"] == "1 of b.csv"
+
+
+def test_the_panel_names_what_the_app_offers_and_the_command_to_make_one(shared_bench):
+    offering = SimpleNamespace(settings=replace(shared_bench.settings, collections=("/data/a", "/data/b")))
+    with gr.Blocks():
+        panel = panels.CollectionPanel(offering, gr.State())
+    assert panel.address.info == f"{panels.FORMS} Or a name: a, b."
+    assert panels.HOW_TO_MAKE.count("python -m sbert_app index FILES --store FOLDER") == 2  # shown, and copied

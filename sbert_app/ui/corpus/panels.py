@@ -1,13 +1,12 @@
 """Two parts of the corpus panel: index a file, of which a large one is open at once; and open a collection by its address."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
 
-from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.jobs.corpus.job import INDEXING, index, index_again, waiting_table
 from sbert_app.jobs.corpus.opening import other_index
@@ -18,11 +17,13 @@ from sbert_app.step import Step
 from sbert_app.ui.corpus import view
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, dimming, handler
-from sbert_app.wording import amount
 
 ELEMENT = "open-collection"
 EVERY = 1.0  # seconds between two steps of an indexing: a page on which a person works meanwhile falls behind more of them
-COMMAND = "python -m sbert_app index FILES --store FOLDER"
+HOW_TO_MAKE = Markup(
+    '<p class="hint how-to-make">Make one from files in a shell: <code>{0}</code> '
+    '<button type="button" class="small" data-copy="{0}" data-label="Copy" aria-label="Copy the command">Copy</button></p>'
+).format("python -m sbert_app index FILES --store FOLDER")
 FORMS = "A folder, FILE.db/NAME or http://host:port/NAME."
 ABOUT = (
     "A collection holds rows with their embeddings, in a folder or in Milvus, also millions of them. Search reads all rows; the "
@@ -97,6 +98,7 @@ class CollectionPanel:
     def __init__(self, bench: Workbench, session: gr.State) -> None:
         self._bench, self._session = bench, session
         names, hosted = list(listed(bench.settings)), bench.settings.hosted
+        forms = FORMS + (f" Or a name: {', '.join(names)}." if names else "")
         with gr.Accordion("Open a collection", open=False, visible=bool(names) or not hosted, elem_id=ELEMENT):
             gr.HTML(html.hint(ABOUT), js_on_load=None)
             with gr.Row(elem_classes="query-row"):
@@ -104,11 +106,11 @@ class CollectionPanel:
                 self.address: gr.Dropdown | gr.Textbox = (
                     gr.Dropdown(names, value=names[0] if names else None, label="Collection", **place)
                     if hosted
-                    else gr.Textbox(label="Where it is", info=forms(names), lines=1, max_lines=1, **place)
+                    else gr.Textbox(label="Where it is", info=forms, lines=1, max_lines=1, **place)
                 )
                 self.go = gr.Button("Open", scale=0, min_width=120, elem_id="collection-open")
             if not hosted:
-                gr.HTML(how_to_make(), js_on_load=None)
+                gr.HTML(HOW_TO_MAKE, js_on_load=None)
 
     def listen(self, shown: list[gr.components.Component], show: Callable[[Session], Updates]) -> None:
         """shown: the components that `show` updates once a collection is open."""
@@ -119,29 +121,3 @@ class CollectionPanel:
 
         triggers = [self.go.click, self.address.submit] if isinstance(self.address, gr.Textbox) else [self.go.click]
         dimming(ELEMENT, gr.on, triggers, handler(on_open), [self._session, self.address], shown)
-
-
-def forms(names: Sequence[str]) -> str:
-    """What can be typed: forms of addresses, and the names of collections that the app offers."""
-    return FORMS + (f" Or a name: {', '.join(names)}." if names else "")
-
-
-def how_to_make() -> Markup:
-    """The command that makes a collection, with a button to copy it."""
-    return Markup(
-        '<p class="hint how-to-make">Make one from files in a shell: <code>{}</code> '
-        '<button type="button" class="small" data-copy="{}" data-label="Copy" aria-label="Copy the command">Copy</button></p>'
-    ).format(COMMAND, COMMAND)
-
-
-def collection_card(opened: OpenCollection) -> Markup:
-    """The open collection: its size, model and index, and what uses the sample."""
-    facts, sampled = opened.facts, len(opened.sample.corpus)
-    files = amount(len(facts.files), "file")
-    title = f"collection of {amount(opened.rows, 'row')} · {facts.model} · {opened.index}"
-    details = html.info(f"{facts.dim} dimensions · {files}")
-    sample = f"Search reads all rows. The map and the lists of filters use a random sample of {sampled:,}."
-    notes = html.notes([sample] if opened.is_sampled else [])
-    return Markup('<div class="corpus" id="corpus-status"><div><b>{}</b> <span>{}</span> {}</div>{}</div>').format(
-        opened.name, title, details, notes
-    )

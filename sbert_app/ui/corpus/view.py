@@ -28,6 +28,7 @@ FAULT_LENGTH = 120  # characters of an example of what is wrong
 MENDS = {MARKUP: "Take out HTML", SPACES: "Tidy spaces", DATES: "Write dates as 2026-03-31", REPEATS: "Keep one row of each text"}
 NEXT = {"Search": "Search it", "Duplicates": "Find duplicates", "Map": "Draw its map"}  # tab -> what to do there
 CLOSE = Markup('<button type="button" class="small close" data-close aria-label="Close">×</button>')  # of a notice
+CARD = Markup('<div class="corpus" id="corpus-status"><div><b>{}</b> <span>{}</span> {}</div>{}</div>')  # of what is open
 FORMATS = "csv, tsv, txt, jsonl, json, parquet or xlsx; the text formats also as .gz"
 
 
@@ -137,6 +138,15 @@ def reading(step: Step[IndexedCorpus], name: str) -> Markup:
     return line.format(html.short(name, 30), step.done, step.total, step.unit, left)
 
 
+def collection_card(opened: OpenCollection) -> Markup:
+    """The open collection: its size, model and index, and what uses the sample."""
+    facts, sampled = opened.facts, len(opened.sample.corpus)
+    size = f"collection of {amount(opened.rows, 'row')} · {facts.model} · {opened.index}"
+    sample = f"Search reads all rows. The map and the lists of filters use a random sample of {sampled:,}."
+    details = f"{facts.dim} dimensions · {amount(len(facts.files), 'file')}"
+    return CARD.format(opened.name, size, html.info(details), html.notes([sample] if opened.is_sampled else []))
+
+
 def card(indexed: IndexedCorpus, how: Indexing | None = None) -> Markup:
     """The open corpus: size, model and index, with notes and skipped rows below. how: it was indexed, if it was now."""
     report, source = indexed.index.report, indexed.corpus
@@ -149,9 +159,7 @@ def card(indexed: IndexedCorpus, how: Indexing | None = None) -> Markup:
         encoded = f"encoded in {duration(how.seconds)} ({how.rate:,.0f} sentences/s)"
         facts.append(encoded if how.rate else f"from the cache in {duration(how.seconds)}")
     lines = [*(how.notes if how else ()), _truncated(indexed), *source.notes, *skipped_summary(source.skipped)]
-    return Markup('<div class="corpus" id="corpus-status"><div><b>{}</b> <span>{}</span> {}</div>{}</div>').format(
-        source.name, size, html.info(" · ".join(facts)), html.notes(lines)
-    )
+    return CARD.format(source.name, size, html.info(" · ".join(facts)), html.notes(lines))
 
 
 def ready(indexed: IndexedCorpus | None, collection: OpenCollection | None = None) -> Markup:

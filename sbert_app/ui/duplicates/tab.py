@@ -144,27 +144,23 @@ class DuplicatesPanel:
 
     def _mined(self, session: Session, threshold: float, remove: str) -> Updates:
         """Show the pairs found, from the lowest threshold on that they hold."""
-        floor = findings_of(session, 1.0).mined.duplicates.pairs.floor
-        threshold = max(threshold, floor)
-        shown = self._shown(session, threshold, remove)
+        findings = findings_of(session, threshold, remove)
+        floor = findings.mined.duplicates.pairs.floor
         step = 0.01 if floor < 0.9 else 0.001  # smaller if the range to 1 is short
         low = round(min(math.ceil(floor / step) * step, 1 - step), 3)
-        slider = gr.Slider(minimum=low, value=round(max(threshold, low), 3), step=step)
-        return {self.threshold: slider, self.result: gr.Column(visible=True), **shown}
+        slider = gr.Slider(minimum=low, value=round(max(findings.threshold, low), 3), step=step)
+        return {self.threshold: slider, self.result: gr.Column(visible=True), **self._shown(session, findings)}
 
     def _on_slide(self, session: Session, threshold: float, remove: str) -> Updates:
         """Show another threshold, unless the slider was reset because another corpus was opened."""
-        return self._shown(session, threshold, remove) if session.get(Mined) else {self.headline: gr.skip()}
+        if session.get(Mined) is None:
+            return {self.headline: gr.skip()}
+        return self._shown(session, findings_of(session, threshold, remove))
 
-    def _shown(self, session: Session, threshold: float, remove: str) -> Updates:
+    def _shown(self, session: Session, findings: Findings) -> Updates:
         """Everything that depends on the threshold."""
-        findings = findings_of(session, threshold, remove)
-        pairs = findings.borderline(BORDERLINE)
-        return {
-            self.headline: view.headline(findings),
-            self.borderline: view.borderline(pairs, findings.threshold, session.get(SecondOpinion)),
-            **self._decided(findings),
-        }
+        borderline = view.borderline(findings.borderline(BORDERLINE), findings.threshold, session.get(SecondOpinion))
+        return {self.headline: view.headline(findings), self.borderline: borderline, **self._decided(findings)}
 
     def _on_remove(self, session: Session, threshold: float, remove: str) -> Updates:
         return self._decided(findings_of(session, threshold, remove))

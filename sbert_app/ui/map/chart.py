@@ -40,7 +40,7 @@ def layout_figure(points: Points, rows: NDArray[np.int64]) -> Figure:
 
 
 def map_figure(corpus_map: CorpusMap, by: str = CLUSTERS, texts: bool | None = None) -> Figure:
-    """The finished map, coloured by one of `choices`. texts: whether it holds the sentences; None: for up to 20,000 points."""
+    """The finished map. by: one of `colouring.choices`; texts: whether it holds the sentences, None: for up to 20,000 points."""
     rows, colours = corpus_map.projection.drawn, colouring(corpus_map, by)
     inside = len(rows) <= TEXTS_UP_TO if texts is None else texts
     sentences = corpus_map.projection.indexed.corpus.sentences if inside else None

@@ -61,10 +61,10 @@ class MapTab:
             event(None, None, [self.reduced_motion, self.in_view], js=js, **PRIVATE)
             for event, js in ((tab.select, OPENED_TAB), (shown.then, OPENED_CORPUS))
         ]
-        inputs = [*session, self._model, self.reduced_motion, *bar.options.values]
-        self.job.listen(bar.start.click, self._on_draw, inputs, outputs, lambda session: session.stop(MAP))
+        inputs = [self._model, self.reduced_motion, *bar.options.values]
+        self.job.listen(bar.start.click, self._on_draw, [*session, *inputs], outputs, lambda session: session.stop(MAP))
         for event in begun:
-            self.job.listen(event.then, self._on_in_view, [*inputs, self.in_view], outputs, None)
+            self.job.listen(event.then, self._on_in_view, [*session, self.in_view, *inputs], outputs, None)
         gr.on(bar.options.changes, handler(self._on_regroup), [*session, *bar.options.values], grouped, **PRIVATE)
         inputs = [*session, bar.colour, self.shown_colour]
         recoloured = bar.colour.input(handler(self._on_colour), inputs, [self.plot, self.shown_colour, panel.groups], **PRIVATE)
@@ -96,28 +96,26 @@ class MapTab:
         empty |= dict.fromkeys(self.bar.export.links, "")
         return {**empty, **self.panel.compare.hidden()}
 
-    def _on_in_view(
-        self, session: Session, model: str, still: bool, method: str, count: str, outliers: float, in_view: bool
-    ) -> Iterator[Updates]:
+    def _on_in_view(self, session: Session, in_view: bool, model: str, still: bool, *grouping: Any) -> Iterator[Updates]:
         """The tab is opened, or a corpus while the tab is open: draw a corpus that is not large; of others show a preview,
         which also initialises plotly and WebGL."""
         if in_view is True and kept.begins(session):
-            yield from self._on_draw(session, model, still, method, count, outliers)
+            yield from self._on_draw(session, model, still, *grouping)
         elif in_view is True and not kept.draws(session) and (shown := kept.preview(self._bench, session, model)):
             stage = view.SKETCH if shown.stage == kept.SKETCH else view.PREVIEW
             yield {self.plot: chart.layout_figure(shown.points, shown.drawn), self.stage: stage}
         else:
             yield {self.plot: gr.skip()}  # Gradio clears the outputs of a generator that yields nothing
 
-    def _on_draw(self, session: Session, model: str, still: bool, method: str, count: str, outliers: float) -> Iterator[Updates]:
+    def _on_draw(self, session: Session, model: str, still: bool, *grouping: Any) -> Iterator[Updates]:
         """Show the preview, the moving points (not if `still`), then the map.
 
         The map comes with all that changes beside it: of two updates within a frame, Gradio's page may lose the first.
         """
-        grouping = ClusterOptions.read(method, count, outliers)
+        options = ClusterOptions.read(*grouping)
         yield self.job.busy(html.progress(0, 1, "Starting …", ""))
         shown, seconds = 0.0, math.inf if still else REFRESH_SECONDS
-        for step in draw(self._bench, session, grouping, model):
+        for step in draw(self._bench, session, options, model):
             if isinstance(step, CorpusMap):
                 yield {**self.job.idle(), **self._grouped(session, step), self.bar.start: gr.Button(**AGAIN)}
                 return
@@ -145,11 +143,11 @@ class MapTab:
         choice = gr.Dropdown(choices=colouring.choices(corpus_map), value=colour)
         return {self.plot: chart.map_figure(corpus_map, colour), self.bar.colour: choice, self.shown_colour: colour}
 
-    def _on_regroup(self, session: Session, method: str, count: str, outliers: float) -> Updates:
-        grouping = ClusterOptions.read(method, count, outliers)
+    def _on_regroup(self, session: Session, *grouping: Any) -> Updates:
+        options = ClusterOptions.read(*grouping)
         if session.get(CorpusMap) is None:
             return {self.plot: gr.skip()}  # the options are for the map that will be drawn
-        return self._grouped(session, regroup(self._bench, session, grouping))
+        return self._grouped(session, regroup(self._bench, session, options))
 
     def _on_colour(self, session: Session, column: str, shown: str) -> Updates:
         """Recolour the map. Gradio sends each choice twice; the second is ignored, because the points are megabytes."""

@@ -68,7 +68,7 @@ class MapFilters(Filters):
 
 
 class ClusterControls:
-    """The components. `values` has the order of Grouping.read's arguments."""
+    """The components. `values` has the order of ClusterOptions.read's arguments."""
 
     def __init__(self) -> None:
         with gr.Accordion("Options", open=False, elem_id="map-options", elem_classes="popover"):

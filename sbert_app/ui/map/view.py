@@ -12,7 +12,7 @@ from sbert_app.mapping.clusters import SAMPLE
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.html import PAGE_CONFIG, Figure
 from sbert_app.ui.kit.take_home import Caption, input_of, shell
-from sbert_app.wording import change_100, plural
+from sbert_app.wording import amount, change_100, plural
 
 HOW_TO = "Hover: its sentence. Click: its neighbours. Lasso: the points inside. Double-click: all again."
 NEAR = "Near points are similar; distances between clusters and their sizes on the map mean little."
@@ -31,15 +31,13 @@ def corpus_line(indexed: IndexedCorpus | None = None) -> Markup:
     """The corpus that will be drawn; None means the example."""
     name, facts = EXAMPLE, ", the example"
     if indexed is not None:
-        rows = len(indexed.corpus)
-        name, facts = indexed.corpus.name, f": {rows:,} {plural(rows, 'sentence', 'sentences')}"
+        name, facts = indexed.corpus.name, f": {amount(len(indexed.corpus), 'sentence')}"
     return html.status(Markup("<b>{}</b>{}").format(name, facts))
 
 
 def draw_label(indexed: IndexedCorpus | None) -> str:
     """On the button while there is no map of the open corpus; None means the example."""
-    rows = len(indexed.corpus) if indexed else 0
-    return f"Draw the map of {rows:,} {plural(rows, 'row', 'rows')}" if indexed else "Draw the example’s map"
+    return f"Draw the map of {amount(len(indexed.corpus), 'row')}" if indexed else "Draw the example’s map"
 
 
 def stage(step: Points2D) -> Markup:
@@ -51,8 +49,8 @@ def summary(corpus_map: CorpusMap) -> Markup:
     projection, clustering = corpus_map.projection, corpus_map.clustering
     total = sum(corpus_map.seconds.values())
     stages = " · ".join(f"{name} {seconds:.2f} s" for name, seconds in corpus_map.seconds.items())
-    outliers = f", {clustering.outliers:,} {plural(clustering.outliers, 'outlier', 'outliers')}" if clustering.outliers else ""
-    count, clusters = len(projection.points), f"{clustering.count} {plural(clustering.count, 'cluster', 'clusters')}"
+    count, clusters = len(projection.points), amount(clustering.count, "cluster")
+    outliers = f", {amount(clustering.outliers, 'outlier')}" if clustering.outliers else ""
     head = Markup("<b>{:,}</b> {} in <b>{}</b>{}, drawn in {:.1f} s").format(
         count, plural(count, "sentence", "sentences"), clusters, outliers, total
     )
@@ -64,9 +62,8 @@ def summary(corpus_map: CorpusMap) -> Markup:
 
 def status(title: str = "") -> Markup:
     """The line on the map: what is selected; without a selection, how to select."""
-    return (
-        html.status(Markup("<b>{}</b>").format(title)) if title else Markup('<p class="hint" role="status">{}</p>').format(HOW_TO)
-    )
+    how_to = Markup('<p class="hint" role="status">{}</p>').format(HOW_TO)
+    return html.status(Markup("<b>{}</b>").format(title)) if title else how_to
 
 
 def numbers(corpus_map: CorpusMap) -> Markup:
@@ -139,12 +136,9 @@ def model_comparison(corpus_map: CorpusMap) -> Markup:
 
 def caption(corpus_map: CorpusMap) -> Caption:
     """The map's title and source, for pictures and pages."""
-    projection, count = corpus_map.projection, corpus_map.clustering.count
-    sentences = len(projection.points)
-    title = (
-        f"Map of {projection.indexed.corpus.name}: {sentences:,} {plural(sentences, 'sentence', 'sentences')} in {count} "
-        f"{plural(count, 'cluster', 'clusters')}"
-    )
+    projection = corpus_map.projection
+    sentences, clusters = amount(len(projection.points), "sentence"), amount(corpus_map.clustering.count, "cluster")
+    title = f"Map of {projection.indexed.corpus.name}: {sentences} in {clusters}"
     return Caption.of(title, corpus_map.model, projection.method)
 
 

@@ -9,7 +9,7 @@ from sbert_app.corpus.hits import Hit
 from sbert_app.corpus.ranking.lexical import STOP_WORDS, WORD
 from sbert_app.jobs.search.open_corpus import GRADES
 from sbert_app.ui.kit import html
-from sbert_app.wording import plural
+from sbert_app.wording import plural, row_text
 
 METADATA_SHOWN = 3
 METADATA_LENGTH = 80
@@ -50,7 +50,7 @@ def card(hit: Hit, words: frozenset[str], moved: str | Markup, grade: int | None
 def _same(hit: Hit) -> Markup:
     if not hit.copies:
         return Markup()
-    rows = ", ".join(f"{row:,}" if isinstance(row, int) else row for row in hit.copy_rows)
+    rows = ", ".join(map(row_text, hit.copy_rows))
     more = f" … and {hit.copies - len(hit.copy_rows):,} more" if hit.copies > len(hit.copy_rows) else ""
     return Markup('<p class="same">The same text in {} {}{}</p>').format(plural(hit.copies, "row", "rows"), rows, more)
 

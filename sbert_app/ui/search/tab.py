@@ -17,8 +17,7 @@ from sbert_app.runtime.line import Stop
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.corpus.panel import corpus_start
-from sbert_app.ui.corpus.panels import collection_card
-from sbert_app.ui.corpus.view import card
+from sbert_app.ui.corpus.view import card, collection_card
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, dimming, handler, sent, typed_text
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
