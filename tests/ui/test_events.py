@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.visitors import Visitor
-from sbert_app.step import Step, throttled
+from sbert_app.step import Step
 from sbert_app.ui.kit.events import STOPPING, LongJob, caller_left, dimming, visitor_of
 
 LONGEST = 30.0  # seconds that the handler works for, if nobody leaves
@@ -73,14 +73,23 @@ def test_a_handler_learns_that_its_caller_left(app, leave):
     assert worked and worked[0] < LONGEST / 2
 
 
-def test_the_first_step_and_those_that_must_be_shown():
-    assert list(throttled(range(1_000), lambda step: step == 999, seconds=60)) == [0, 999]
-    assert list(throttled(range(3), seconds=-1)) == [0, 1, 2]
+def long_job(steps, stop=lambda session: None):
+    """A job of a page that has these steps, and the functions behind its start button and behind Stop."""
+    with gr.Blocks() as page:
+        state, start, button = gr.State(""), gr.Button("Start"), gr.Button("Stop here", visible=False)
+        job = LongJob(button, gr.HTML(), start)
+
+        def work(session):
+            yield from steps(job, session)
+
+        job.listen(start.click, work, [state], [], stop)
+    starting = next(function for function in page.fns.values() if function.fn.__name__ == "work")
+    stopping = next(function for function in page.fns.values() if function.outputs == [button])
+    return job, starting.fn, stopping.fn
 
 
-def test_a_step_that_is_to_be_seen_at_once_does_not_wait_for_its_turn():
-    with gr.Blocks():
-        job = LongJob(gr.Button(), gr.HTML())
+def test_steps_are_shown_now_and_then_but_the_first_the_last_and_those_to_be_seen_at_once():
+    job, *_ = long_job(None)
     reached = []
 
     def told():
@@ -88,80 +97,49 @@ def test_a_step_that_is_to_be_seen_at_once_does_not_wait_for_its_turn():
             reached.append(stage)
             yield Step(stage, stopped=stage == "done")
 
-    shown = job.following(told(), lambda step: Markup(), None, 60, lambda: reached[-1] == "opened")
-    assert [step.stage for step, _ in shown] == ["read", "opened", "done"]
+    def shown(seconds):
+        steps = job.following(told(), lambda step: Markup(), None, seconds, lambda: reached[-1] == "opened")
+        return [step.stage for step, _ in steps]
 
-
-def test_buttons_follow_the_job():
-    with gr.Blocks() as page:
-        session, start, stop, stage = gr.State(""), gr.Button("Start"), gr.Button("Stop here", visible=False), gr.HTML()
-        job = LongJob(stop, stage, start)
-        visitor, stopped = Session(), []
-        job.listen(start.click, lambda session: job.idle(), [session], [], stopped.append)
-    busy, idle = job.busy("half"), job.idle()
-    assert (busy[start].interactive, busy[stop].visible, busy[stage]) == (False, True, "half")
-    assert (idle[start].interactive, idle[stop].visible, idle[stop].value, idle[stage]) == (True, False, "Stop here", "")
-    stopping = next(function for function in page.fns.values() if function.outputs == [stop])
-    assert stopping.fn(visitor).value == STOPPING and stopped == [visitor]
+    assert shown(60) == ["read", "opened", "done"] and shown(-1) == ["read", "opened", "encoded", "done"]
 
 
 def test_each_update_says_how_the_buttons_are_since_a_busy_page_loses_the_first_of_two():
-    with gr.Blocks() as page:
-        state, start, button, stage = gr.State(""), gr.Button(), gr.Button("Stop", visible=False), gr.HTML()
-        job = LongJob(button, stage, start)
-
-        def work(session):
-            yield from (job.busy("one"), {stage: "two"}, job.idle())
-
-        job.listen(start.click, work, [state], [], lambda session: None)
-    starting = next(function for function in page.fns.values() if function.fn.__name__ == "work")
-    stopping = next(function for function in page.fns.values() if function.outputs == [button])
-    visitor = Session()
-    shown = [(step[start].interactive, step[button].visible, step[stage]) for step in starting.fn(visitor)]
+    stopped, visitor = [], Session()
+    job, start, stop = long_job(lambda job, session: (job.busy("one"), {job.stage: "two"}, job.idle()), stopped.append)
+    (button,) = job.starts
+    shown = [(step[button].interactive, step[job.stop].visible, step[job.stage]) for step in start(visitor)]
     assert shown == [(False, True, "one"), (False, True, "two"), (True, False, "")]
-    steps = starting.fn(visitor)
+    steps = start(visitor)
     next(steps)
-    stopping.fn(visitor)
-    assert [step[button].value for step in steps if button in step] == ["Stop"]  # until the end it says "Stopping …"
+    assert stop(visitor).value == STOPPING and stopped == [visitor]
+    assert [step[job.stop].value for step in steps if job.stop in step] == ["Stop here"]  # until the end it says "Stopping …"
 
 
-def test_a_stop_that_comes_before_the_work_has_begun_is_not_lost(shared_bench):
+def test_a_stop_that_comes_before_the_work_has_begun_is_not_lost():
     """The button is shown by the first step; a quick click, or a busy machine, is faster than the second."""
-    session = shared_bench.sessions.open()
-    ended = []
+    session, ended = Session(), []
 
-    def work(session):
+    def work(job, session):
         yield job.busy("Starting")
         stop = session.begin("job")
         while not stop.is_set():
-            yield {stage: "working"}
+            yield {job.stage: "working"}
         ended.append(session)
 
-    with gr.Blocks() as page:
-        state, start, button, stage = gr.State(""), gr.Button(), gr.Button(visible=False), gr.HTML()
-        job = LongJob(button, stage, start)
-        job.listen(start.click, lambda session: job.idle(), [state], [], lambda session: session.stop("job"))
-        job.listen(start.click, work, [state], [], None)
-    stopping = next(function for function in page.fns.values() if function.outputs == [button])
-    starting = next(function for function in page.fns.values() if function.fn.__name__ == "work")
+    _, start, stop = long_job(work, lambda session: session.stop("job"))
     for _ in range(2):
-        steps = starting.fn(session)
+        steps = start(session)
         next(steps)
-        stopping.fn(session)
+        stop(session)
         assert len(list(zip(range(5), steps, strict=False))) < 5 and ended.pop() == session
-    assert len(list(zip(range(5), starting.fn(session), strict=False))) == 5  # nobody stops this one
+    assert len(list(zip(range(5), start(session), strict=False))) == 5  # nobody stops this one
 
 
 def test_work_whose_session_ended_meanwhile_fails_with_a_sentence_so_the_buttons_are_free():
-    def work(session):
-        yield job.busy("Starting")
-
-    with gr.Blocks() as page:
-        state, start, button, stage = gr.State(""), gr.Button(), gr.Button(visible=False), gr.HTML()
-        job = LongJob(button, stage, start)
-        job.listen(start.click, work, [state], [], lambda session: None)
     session = Session()
-    steps = next(function for function in page.fns.values() if function.fn.__name__ == "work").fn(session)
+    _, start, _ = long_job(lambda job, session: [job.busy("Starting")])
+    steps = start(session)
     next(steps)
     session.close()
     with pytest.raises(gr.Error, match="This session has ended"):

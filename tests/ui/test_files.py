@@ -23,18 +23,13 @@ def gone(path) -> bool:
     return False
 
 
-def test_a_file_is_deleted_after_it_was_read(write):
-    path = write("a.csv", "text\na\n")
-    with uploaded(str(path), "") as given:
+def test_a_file_is_deleted_after_it_was_read_or_refused(write):
+    read, refused = write("a.csv", "text\na\n"), write("b.csv", "")
+    with uploaded(str(read), "") as given:
         assert given.read_text() == "text\na\n"
-    assert gone(path)
-
-
-def test_a_file_that_was_refused_is_deleted_too(write):
-    path = write("a.csv", "")
-    with pytest.raises(UserError, match="empty"), uploaded(str(path), ""):
+    with pytest.raises(UserError, match="empty"), uploaded(str(refused), ""):
         raise UserError("empty")
-    assert gone(path)
+    assert gone(read) and gone(refused)
 
 
 def test_the_same_file_uploaded_again_meanwhile_is_kept_for_its_reader(write, monkeypatch):

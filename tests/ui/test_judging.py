@@ -4,24 +4,16 @@ from sbert_app.corpus.hits import Hit, SearchResult
 from sbert_app.corpus.ranking.missed import BM25, MEANING, TOGETHER, HidingFilter, Miss, QueryWords, Standing
 from sbert_app.jobs.search.open_corpus import Judgements
 from sbert_app.ui.search import panels, standing_panel, view
-from sbert_app.ui.search.hit_view import card
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def test_the_pressed_button_is_the_grade_of_its_row():
-    hit = Hit(1, 7, 0.5, "text", {})
-    buttons = card(hit, frozenset(), "", 1)
-    assert buttons.count('data-of="7"') == 3 and buttons.count('aria-pressed="true"') == 1
-    assert 'data-judge="1" data-of="7" aria-pressed="true">partly<' in buttons
-    assert 'aria-pressed="true"' not in card(hit, frozenset(), "", None)
-
-
-def test_hits_show_how_they_were_judged():
+def test_of_the_buttons_that_judge_a_hit_the_one_of_its_grade_is_pressed():
     hits = [Hit(rank, row, 0.5, f"text {row}", {}) for rank, row in ((1, 4), (2, 9))]
     result = SearchResult("q", hits, {"search": 1.0}, "m", 9, 9)
-    html = view.results(result, None, {9: 2})
-    assert html.count('aria-pressed="true"') == 1 and 'data-judge="2" data-of="9" aria-pressed="true"' in html
+    html = view.results(result, None, {9: 1})
+    assert html.count('data-of="4"') == html.count('data-of="9"') == 3 and html.count('aria-pressed="true"') == 1
+    assert 'data-judge="1" data-of="9" aria-pressed="true">partly<' in html
 
 
 def test_the_count_is_of_hits_and_queries():
