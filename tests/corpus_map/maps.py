@@ -43,3 +43,10 @@ def grouped_map(clusters: int, rows: int, seed: int = 5) -> CorpusMap:
     indexed = IndexedCorpus.build(corpus, "a-model", "", vectors)
     projection = Projection(indexed, points, np.arange(rows), "by hand", {})
     return CorpusMap.build(projection, Clustering(labels, K_MEANS, "by hand"), 1.0, (K_MEANS, clusters))
+
+
+def map_in_thirds(indexed: IndexedCorpus) -> CorpusMap:
+    """A map of a corpus, all its points at one place, of three clusters to which the rows belong in turn."""
+    rows = np.arange(len(indexed.corpus))
+    projection = Projection(indexed, np.zeros((len(rows), 2), np.float32), rows, "by hand", {})
+    return CorpusMap.build(projection, Clustering((rows % 3).astype(np.int32), K_MEANS, "by hand"), 1.0, (K_MEANS, 3))

@@ -63,19 +63,13 @@ def test_a_new_name_is_in_the_list_on_the_map_in_the_selection_and_in_the_files(
     assert "password" in back[panel.status] and "password" in json.loads(back[panel.bridge])["names"][2]
 
 
-def test_the_selection_of_one_cluster_has_its_pencil(tab, session):
+def test_only_clusters_can_be_renamed_in_the_list_and_where_one_is_selected(tab, session):
     panel = tab.panel
     assert panel._on_listed(session, CLUSTERS, sent(group=2))[panel.selection].count('data-rename="2"') == 1
-    for other in (
-        panel._on_listed(session, CLUSTERS, sent(group=-1)),
-        panel._on_picked(session, CLUSTERS, sent(kind="lasso", rows=[1])),
-    ):
-        assert "data-rename" not in other[panel.selection]
-
-
-def test_only_clusters_can_be_renamed(tab, session):
-    panel = tab.panel
-    listed = panel._on_picked(session, CLUSTERS, sent(kind="all", rows=[]))[tab.panel.groups]
+    outliers = panel._on_listed(session, CLUSTERS, sent(group=-1))
+    lasso = panel._on_picked(session, CLUSTERS, sent(kind="lasso", rows=[1]))
+    assert "data-rename" not in outliers[panel.selection] + lasso[panel.selection]
+    listed = panel._on_picked(session, CLUSTERS, sent(kind="all", rows=[]))[panel.groups]
     assert listed.count("data-rename=") == 3 and listed.count("data-group=") == 4  # the outliers are no cluster
     assert "data-rename" not in lists.colour_list(small_map(), "Column: team")
 

@@ -3,22 +3,18 @@
 from types import SimpleNamespace
 
 import gradio as gr
-import numpy as np
 import pytest
 
-from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.colouring import CLUSTERS
-from sbert_app.corpus_map.projecting import Projection
-from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.corpus_map.selection import of_group
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.search.job import SEARCH, search
-from sbert_app.mapping.clusters import K_MEANS, Clustering
 from sbert_app.ui.corpus.filters import Filtering
 from sbert_app.ui.map.panel import INSIDE
 from sbert_app.ui.search.panels import Asked
 from sbert_app.ui.search.tab import SearchTab
+from tests.corpus_map.maps import map_in_thirds
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +45,8 @@ def sent(**data):
 
 
 def test_a_search_inside_a_selection_begins_without_the_former_query_and_filters(tab, session, values):
-    indexed, filters = session.get(IndexedCorpus), tab.options.filters
-    labels = np.arange(len(indexed.corpus), dtype=np.int32) % 3
-    projection = Projection(indexed, np.zeros((len(labels), 2), np.float32), np.arange(len(labels)), "by hand", {})
-    session.put(drawn := CorpusMap.build(projection, Clustering(labels, K_MEANS, "by hand"), 1.0, (K_MEANS, 3)))
+    indexed, filters = session.corpus(), tab.options.filters
+    session.put(drawn := map_in_thirds(indexed))
     session.put(selected := of_group(drawn, CLUSTERS, 1))
     values |= {filters.state: Filtering(indexed.corpus.filter_columns, {"team": ["Billing"]})}
     answer = tab._on_inside(values)

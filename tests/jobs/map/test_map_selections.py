@@ -2,19 +2,18 @@
 
 import threading
 
-import numpy as np
 import pytest
 
 from sbert_app.corpus_map import selection
 from sbert_app.corpus_map.colouring import CLUSTERS
-from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap, Projection
+from sbert_app.corpus_map.result import NAME_LENGTH
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.map.job import ClusterOptions, regroup, rename
 from sbert_app.jobs.map.kept import current_map, current_selection, search_inside
 from sbert_app.jobs.search.job import SearchOptions, Within, more_like, search
-from sbert_app.mapping.clusters import DENSITY, K_MEANS, Clustering
-from tests.corpus_map.maps import small_map
+from sbert_app.mapping.clusters import DENSITY
+from tests.corpus_map.maps import map_in_thirds, small_map
 
 
 @pytest.fixture
@@ -90,10 +89,7 @@ def test_the_selection_is_kept_until_another_and_not_beyond_its_clusters(shared_
 def test_a_search_inside_a_selection_finds_nothing_else(shared_bench):
     session = shared_bench.sessions.open()
     indexed = open_example(shared_bench, session, "support_tickets.csv")
-    labels = np.arange(len(indexed.corpus), dtype=np.int32) % 3
-    projection = Projection(indexed, np.zeros((len(labels), 2), np.float32), np.arange(len(labels)), "by hand", {})
-    drawn = CorpusMap.build(projection, Clustering(labels, K_MEANS, "by hand"), 1.0, (K_MEANS, 3))
-    session.put(drawn)
+    session.put(drawn := map_in_thirds(indexed))
     with pytest.raises(UserError, match="Nothing of the open corpus is selected"):
         search_inside(session)
     session.put(selection.of_group(drawn, CLUSTERS, 1))
@@ -102,7 +98,7 @@ def test_a_search_inside_a_selection_finds_nothing_else(shared_bench):
     for found in (search(shared_bench, session, asked), more_like(shared_bench, session, 2, asked)):
         assert len(found.hits) > 10 and {(hit.row - 1) % 3 for hit in found.hits} == {1}
         assert {hit.metadata["team"] for hit in found.hits} == {"Billing"}
-    assert search(shared_bench, session, SearchOptions("charged twice")).fitting == (labels == 1).sum()
+    assert search(shared_bench, session, SearchOptions("charged twice")).fitting == drawn.clustering.sizes[1]
     open_example(shared_bench, session, "support_tickets.csv")
     assert session.get(Within) is None
 
