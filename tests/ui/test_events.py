@@ -11,9 +11,12 @@ from gradio_client import Client
 from markupsafe import Markup
 
 from sbert_app.runtime.session import Session
+from sbert_app.runtime.sessions import SessionKey
 from sbert_app.runtime.visitors import Visitor
 from sbert_app.step import Step
-from sbert_app.ui.kit.events import STOPPING, LongJob, caller_left, dimming, visitor_of
+from sbert_app.ui.kit.events import STOPPING, LongJob, caller_left, dimming, handler, visitor_of
+from sbert_app.watching import JOBS
+from tests.searching import indexed
 
 LONGEST = 30.0  # seconds that the handler works for, if nobody leaves
 
@@ -23,6 +26,16 @@ def test_a_visitor_is_a_connection_and_what_the_door_has_noted():
     assert visitor_of(gr.Request(noted, session_hash="tab")) == Visitor("tab", "1.2.3.4", "ann")
     assert visitor_of(gr.Request(session_hash="tab")) == Visitor("tab")
     assert visitor_of(None) == Visitor()
+
+
+def test_the_log_has_the_rows_of_a_handlers_corpus_also_of_one_with_a_set_of_inputs(shared_bench, caplog):
+    key = SessionKey(shared_bench.sessions, indexed(shared_bench, ["one", "two", "three"]).id)
+    with gr.Blocks():
+        state = gr.State()
+    caplog.set_level("INFO", JOBS.name)
+    handler(lambda session: None)(key)
+    handler(lambda values: None)({state: key})
+    assert [record.about.get("rows") for record in caplog.records[-2:]] == [3, 3]
 
 
 @pytest.fixture(scope="module")

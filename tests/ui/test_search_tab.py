@@ -8,13 +8,13 @@ import pytest
 from sbert_app.corpus_map.colouring import CLUSTERS
 from sbert_app.corpus_map.selection import of_group
 from sbert_app.errors import UserError
-from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.search.job import SEARCH, search
 from sbert_app.ui.corpus.filters import Filtering
 from sbert_app.ui.map.panel import INSIDE
 from sbert_app.ui.search.panels import Asked
 from sbert_app.ui.search.tab import SearchTab
 from tests.corpus_map.maps import map_in_thirds
+from tests.searching import of_example
 
 
 @pytest.fixture(scope="module")
@@ -27,9 +27,7 @@ def tab(shared_bench):
 
 @pytest.fixture
 def session(shared_bench):
-    session = shared_bench.sessions.open()
-    open_example(shared_bench, session, "support_tickets.csv")
-    return session
+    return of_example(shared_bench, "support_tickets.csv")
 
 
 @pytest.fixture

@@ -34,35 +34,38 @@ STOPPING = "Stopping …"
 
 def handler(function: Callable[..., Any], early: bool = False) -> Callable[..., Any]:
     """Wrap an event handler, a function or a generator: look up the page's session, work for its visitor, show errors, and watch
-    how it ends.
+    how it ends, and how many rows the session's corpus has.
 
     early: may run before the page has arrived; then it gets an empty session. A generator returns whether it was stopped.
     """
     door, job = _door_and_job(function)
 
-    def looked_up(value: Any) -> Any:
+    def looked_up(value: Any, current: Watched) -> Any:
         if isinstance(value, SessionKey):
             request = LocalContext.request.get(None)
-            return Session() if early and not value.id else value.session(getattr(request, "session_hash", None) or "")
+            session = Session() if early and not value.id else value.session(getattr(request, "session_hash", None) or "")
+            if indexed := session.get(IndexedCorpus):
+                current.sizes["rows"] = len(indexed.corpus)
+            return session
         if isinstance(value, dict) and any(isinstance(key, gr.components.Component) for key in value):  # of a set of inputs
-            return {key: looked_up(item) for key, item in value.items()}
+            return {key: looked_up(item, current) for key, item in value.items()}
         return value
 
     if inspect.isgeneratorfunction(function):
 
         @functools.wraps(function)
-        def generator(*args: Any, **kwargs: Any) -> Iterator[Any]:
+        def generator(*args: Any) -> Iterator[Any]:
             visitor = visitor_of(LocalContext.request.get(None))
             with _errors_shown(), watched(door, job) as current:
-                if (yield from each_asking(visitor, function(*_measured(current, map(looked_up, args)), **kwargs))):
+                if (yield from each_asking(visitor, function(*(looked_up(value, current) for value in args)))):
                     current.outcome = STOPPED
 
         return generator
 
     @functools.wraps(function)
-    def plain(*args: Any, **kwargs: Any) -> Any:
+    def plain(*args: Any) -> Any:
         with _errors_shown(), watched(door, job) as current, asking(visitor_of(LocalContext.request.get(None))):
-            answer = function(*_measured(current, map(looked_up, args)), **kwargs)
+            answer = function(*(looked_up(value, current) for value in args))
             if door == "api":
                 current.count_items(answer)
             return answer
@@ -123,14 +126,6 @@ def _door_and_job(function: Callable[..., Any]) -> tuple[str, str]:
     named = function.func if isinstance(function, functools.partial) else function
     package, name = named.__module__, named.__name__.lstrip("_").removeprefix("on_")
     return ("api", name) if package.endswith(ENDPOINTS) else ("page", f"{package.removeprefix(UI).partition('.')[0]}.{name}")
-
-
-def _measured(current: Watched, args: Iterable[Any]) -> Iterator[Any]:
-    """The arguments of a handler; of a session among them, what is watched learns how many rows its corpus has."""
-    for value in args:
-        if isinstance(value, Session) and (indexed := value.get(IndexedCorpus)):
-            current.sizes["rows"] = len(indexed.corpus.sentences)
-        yield value
 
 
 class LongJob:
