@@ -11,7 +11,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.search.job import SEARCH, search
 from sbert_app.ui.corpus.filters import Filtering
 from sbert_app.ui.map.panel import INSIDE
-from sbert_app.ui.search.panels import Asked
+from sbert_app.ui.search.panels import LastSearch
 from sbert_app.ui.search.tab import SearchTab
 from tests.corpus_map.maps import map_in_thirds
 from tests.searching import of_example
@@ -51,7 +51,7 @@ def test_a_search_inside_a_selection_begins_without_the_former_query_and_filters
     assert answer[tab.query] == "" and answer[filters.state].filters == {} and " checked" not in answer[filters.menus]
     assert f"Only {selected.title(drawn)} are searched" in answer[tab.hits].replace("&#34;", '"')
     assert "Billing" not in answer[tab.chips] and "Inside: " in answer[tab.chips]
-    assert session.get(Asked).values[filters.state].filters == {}  # a reload brings none back
+    assert session.get(LastSearch).values[filters.state].filters == {}  # a reload brings none back
 
 
 def test_an_answer_that_another_question_overtook_changes_nothing(tab, session, values, monkeypatch):
@@ -62,7 +62,7 @@ def test_an_answer_that_another_question_overtook_changes_nothing(tab, session, 
 
     monkeypatch.setattr("sbert_app.ui.search.tab.search", overtaken)
     assert tab._on_search(values) == {tab.hits: gr.skip()}
-    assert session.get(Asked).values[tab.options.ranking] == "words"  # a reload brings the later one back
+    assert session.get(LastSearch).values[tab.options.ranking] == "words"  # a reload brings the later one back
     assert "charged twice" in tab._on_search(values)[tab.hits]
 
 
@@ -100,5 +100,5 @@ def test_what_is_refused_is_not_kept(tab, session, values):
     with pytest.raises(UserError):
         tab._on_search(values | {tab.options.cross: "no-such-model"})
     late = tab._on_opened(values | {tab.query: "no sound"})
-    assert tab.hits not in late and session.get(Asked).values == {}  # what was asked since the corpus opened has its error there
+    assert tab.hits not in late and session.get(LastSearch).values == {}  # its error is on the page
     assert tab.hits in tab._on_opened(values | {tab._opened: "b2"})

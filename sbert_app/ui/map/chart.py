@@ -68,9 +68,14 @@ def _categories(points: Points, rows: NDArray[np.int64], categories: Categories,
     for code in range(-1, len(categories.names)):
         chosen = rows[codes == code]
         if len(chosen):
-            colour, name = (GREY, categories.rest) if code < 0 else (PALETTE[code % len(PALETTE)], categories.names[code])
-            traces.append(_points(points[chosen], chosen, len(rows), colour, short(name, 40), sentences))
+            name = short(categories.name_of(code), 40)
+            traces.append(_points(points[chosen], chosen, len(rows), colour_of(code), name, sentences))
     return traces
+
+
+def colour_of(code: int) -> str:
+    """The colour of a category; grey for rows without one."""
+    return PALETTE[code % len(PALETTE)] if code >= 0 else GREY
 
 
 def _scaled(points: Points, rows: NDArray[np.int64], scale: ColourScale, sentences: Sequence[str] | None) -> list[Figure]:

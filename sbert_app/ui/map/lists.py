@@ -10,7 +10,7 @@ from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
 from sbert_app.corpus_map.selection import Selection
 from sbert_app.mapping.clusters import OUTLIER
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.html import GREY, PALETTE
+from sbert_app.ui.map.chart import colour_of
 from sbert_app.ui.map.view import NO_ROWS
 
 SENTENCE_LENGTH = 90
@@ -44,7 +44,7 @@ def colour_list(corpus_map: CorpusMap, colour: str, chosen: int | None = None) -
         return cluster_list(corpus_map, chosen)
     counts = colours.counts.tolist()
     rows = [
-        _button(code, chosen, _colour(code), colours.name_of(code), counts[code], max(counts))
+        _button(code, chosen, colours.name_of(code), counts[code], max(counts))
         for code in [*range(len(colours.names)), -1]
         if counts[code]
     ]
@@ -58,9 +58,9 @@ def cluster_list(corpus_map: CorpusMap, chosen: int | None = None) -> Markup:
     for number, name in enumerate(corpus_map.names):
         central = html.short(sentences[corpus_map.central[number]], SENTENCE_LENGTH)
         detail = Markup('<q dir="auto">{}</q>').format(central)
-        rows.append(_button(number, chosen, _colour(number), name, sizes[number], largest, detail, _rename(corpus_map, number)))
+        rows.append(_button(number, chosen, name, sizes[number], largest, detail, _rename(corpus_map, number)))
     if outliers := corpus_map.clustering.outliers:
-        rows.append(_button(OUTLIER, chosen, GREY, OUTLIERS, outliers, largest))
+        rows.append(_button(OUTLIER, chosen, OUTLIERS, outliers, largest))
     return _list("Clusters", rows)
 
 
@@ -70,19 +70,15 @@ def _rename(corpus_map: CorpusMap, number: int) -> Markup:
     return RENAME.format(number, name, corpus_map.made_names[number], NAME_LENGTH, name)
 
 
-def _colour(code: int) -> str:
-    return PALETTE[code % len(PALETTE)] if code >= 0 else GREY
-
-
 def _list(label: str, buttons: Sequence[Markup]) -> Markup:
     return Markup('<ul class="clusters" aria-label="{}">{}</ul>').format(label, Markup().join(buttons))
 
 
 def _button(
-    number: int, chosen: int | None, colour: str, name: str, size: int, largest: int, detail: Markup = EMPTY, rename: Markup = EMPTY
+    number: int, chosen: int | None, name: str, size: int, largest: int, detail: Markup = EMPTY, rename: Markup = EMPTY
 ) -> Markup:
     """detail: what is in the button below the name; rename: the button after it."""
-    width = min(100.0, 100 * size / largest)
+    width, colour = min(100.0, 100 * size / largest), colour_of(number)
     share = Markup('<em style="width:{:.1f}%;background:{}"></em>').format(width, colour)
     pressed = str(number == chosen).lower()
     return BUTTON.format(number, pressed, colour, html.short(name, NAME_LENGTH), f"{size:,}", share + detail, rename)
@@ -104,7 +100,7 @@ def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str] =
     about = html.hint(Markup("Distinctive words: <b>{}</b>").format(", ".join(words))) if words else ""
     labels = corpus_map.clustering.labels[listed[:SHOWN_ROWS]].tolist()
     cards = [
-        _card(record, IN_CLUSTER.format(_colour(label), html.short(str(record["cluster"]), 40)))
+        _card(record, IN_CLUSTER.format(colour_of(label), html.short(str(record["cluster"]), 40)))
         for record, label in zip(records[:SHOWN_ROWS], labels, strict=True)
     ]
     more = html.hint(f"The first {SHOWN_ROWS:,} of {len(rows):,}.") if len(rows) > SHOWN_ROWS else ""

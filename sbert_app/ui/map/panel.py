@@ -13,14 +13,12 @@ from sbert_app.corpus_map.selection import Selection
 from sbert_app.errors import UserError
 from sbert_app.jobs.map import kept
 from sbert_app.jobs.map.job import MAP, compare_model, rename
-from sbert_app.jobs.map.kept import current_map
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, Values, handler, sent
 from sbert_app.ui.map import chart, lists, view
-from sbert_app.ui.map.chart import highlight
 from sbert_app.ui.map.toolbar import LABEL, MapFilters
 
 ABOUT = "Its map of the same rows, for instance to see what a training changed."
@@ -92,7 +90,7 @@ class ComparePanel:
         for step in compare_model(self._bench, session, model):
             if step.result is None:
                 yield {self.stage: html.progress(step.done, step.total, f"{step.stage} …", "Comparing")}
-        corpus_map, updates = current_map(session), self.job.idle()
+        corpus_map, updates = kept.current_map(session), self.job.idle()
         if corpus_map.comparison is not None:
             updates |= {**self.shown(corpus_map, 1.0), self._colour: gr.Dropdown(choices=colouring.choices(corpus_map))}
         yield updates
@@ -145,11 +143,11 @@ class MapPanel:
         """Select the rows nearest to the query on the map; of a sample, list and ring those nearest in the whole collection."""
         query = corpus_map.query
         if query is None or query.nearest is None:
-            return self._listed(session, corpus_map, colouring.QUERY, selection.near_query(corpus_map), highlight(None))
+            return self._listed(session, corpus_map, colouring.QUERY, selection.near_query(corpus_map), chart.highlight(None))
         return {
             **self.deselected(session),
             self.groups: lists.cluster_list(corpus_map),
-            self.bridge: highlight(None, query.nearest.points),
+            self.bridge: chart.highlight(None, query.nearest.points),
             self.selection: lists.nearest(query, query.nearest),
             self.status: view.status(lists.nearest_title(query, query.nearest)),
             self.tabs: gr.Tabs(selected=SELECTION),
@@ -157,7 +155,7 @@ class MapPanel:
 
     def _on_listed(self, session: Session, colour: str, event: gr.EventData) -> Updates:
         """A cluster or a value was chosen in the list: its rows stay bright."""
-        corpus_map, group = current_map(session), sent(event).get("group")
+        corpus_map, group = kept.current_map(session), sent(event).get("group")
         selected = self._listed(session, corpus_map, colour, selection.of_group(corpus_map, colour, group))
         return {**selected, self.groups: lists.colour_list(corpus_map, colour, group)}
 
@@ -174,14 +172,14 @@ class MapPanel:
         if kind == "lasso":
             return self._listed(session, corpus_map, colour, selection.inside_lasso(corpus_map, rows))
         near = selection.near_row(corpus_map, int(rows[0]))
-        return self._listed(session, corpus_map, colour, near, highlight(None, corpus_map.projection.points[near.rows]))
+        return self._listed(session, corpus_map, colour, near, chart.highlight(None, corpus_map.projection.points[near.rows]))
 
     def _on_filter(self, values: Values, event: gr.EventData) -> Updates:
         """Select the rows that match the filters; without one, clear the selection."""
         session, colour, chosen = values[self._session], values[self._colour], self._filter.changed(values, event)
-        corpus_map, filters = current_map(session), dict(chosen[self._filter.state].filters)
+        corpus_map, filters = kept.current_map(session), dict(chosen[self._filter.state].filters)
         if not filters:
-            listed = {self.groups: lists.colour_list(corpus_map, colour), self.bridge: highlight(None)}
+            listed = {self.groups: lists.colour_list(corpus_map, colour), self.bridge: chart.highlight(None)}
             return {**self.deselected(session), **listed}
         selected = self._listed(session, corpus_map, colour, selection.matching(corpus_map, filters))
         selected.pop(self._filter.menus)  # the page shows what is chosen in them, and what is open
@@ -204,7 +202,7 @@ class MapPanel:
         return {
             **self._titled(session, corpus_map, selected),
             **self._filter.offered(corpus_map),
-            self.bridge: shown or highlight(np.intersect1d(selected.rows, corpus_map.projection.drawn)),
+            self.bridge: shown or chart.highlight(np.intersect1d(selected.rows, corpus_map.projection.drawn)),
             self.groups: lists.colour_list(corpus_map, colour),
             self.tabs: gr.Tabs(selected=SELECTION),
         }

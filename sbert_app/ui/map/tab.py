@@ -12,13 +12,11 @@ from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.jobs.map import kept
 from sbert_app.jobs.map.job import MAP, ClusterOptions, draw, place_query, regroup, remove_query
-from sbert_app.jobs.map.kept import current_map
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler
 from sbert_app.ui.map import chart, lists, view
-from sbert_app.ui.map.chart import highlight
 from sbert_app.ui.map.panel import MapPanel
 from sbert_app.ui.map.toolbar import Toolbar
 
@@ -153,7 +151,7 @@ class MapTab:
         """Recolour the map. Gradio sends each choice twice; the second is ignored, because the points are megabytes."""
         if column == shown:
             return {self.plot: gr.skip()}
-        corpus_map = current_map(session)
+        corpus_map = kept.current_map(session)
         coloured = {self.plot: chart.map_figure(corpus_map, column), self.panel.groups: lists.colour_list(corpus_map, column)}
         return {self.shown_colour: column, **coloured}
 
@@ -166,11 +164,11 @@ class MapTab:
 
     def _on_all(self, session: Session, shown: str) -> Updates:
         """Clear the selection and the query."""
-        corpus_map = current_map(session)
+        corpus_map = kept.current_map(session)
         listed = {self.panel.groups: lists.colour_list(corpus_map, shown), self.bar.query: ""}
         return {**self.panel.deselected(session), **listed, **self._without_query(session, shown)}
 
     def _without_query(self, session: Session, shown: str) -> Updates:
         corpus_map = remove_query(session)
         clusters = self._coloured(corpus_map, colouring.CLUSTERS) if shown == colouring.QUERY else {}
-        return {self.panel.bridge: highlight(None, query=[]), **clusters}
+        return {self.panel.bridge: chart.highlight(None, query=[]), **clusters}

@@ -10,7 +10,6 @@ from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
 from sbert_app.jobs.map.job import AUTO, CLUSTER_MAP
 from sbert_app.mapping.clusters import SAMPLE
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.html import PAGE_CONFIG, Figure
 from sbert_app.ui.kit.take_home import Caption, input_of, shell
 from sbert_app.wording import amount, change_100, plural
 
@@ -148,7 +147,7 @@ def options(corpus_map: CorpusMap) -> dict[str, Any]:
     return {"out": "map.html", "method": method, "clusters": str(count or AUTO), "outliers": round(100 * corpus_map.outliers)}
 
 
-def page(corpus_map: CorpusMap, chart: Figure) -> str:
+def page(corpus_map: CorpusMap, chart: html.Figure) -> str:
     """Render the page, with plotly's and the map's scripts inside: about 5 MB plus the sentences."""
     corpus, sizes = corpus_map.projection.indexed.corpus, corpus_map.clustering.sizes.tolist()
     rows = [
@@ -161,7 +160,7 @@ def page(corpus_map: CorpusMap, chart: Figure) -> str:
         title=about.title,
         source=about.source,
         summary=summary(corpus_map),
-        plot=chart.to_html(full_html=False, include_plotlyjs=True, default_height=f"{HEIGHT}px", config=PAGE_CONFIG | BUTTONS),
+        plot=chart.to_html(full_html=False, include_plotlyjs=True, default_height=f"{HEIGHT}px", config=html.PAGE_CONFIG | BUTTONS),
         clusters=html.table(["cluster", "rows", "distinctive words", "most central sentence"], rows),
         numbers=numbers(corpus_map),
         command=shell(CLUSTER_MAP, options(corpus_map), input_of(corpus_map.projection.indexed)),

@@ -58,7 +58,7 @@ SHOW_BUTTONS = "on => { document.body.classList.toggle('judging', on); }"
 
 
 @dataclass(frozen=True)
-class Asked:
+class LastSearch:
     """How a session's corpus was searched last, by component, and in which opening of it, as the page calls it.
 
     A reload, which is another opening, brings this back. A component that is missing is as it was at first.
@@ -108,9 +108,9 @@ class SearchControls:
         """What is chosen at first."""
         return {component: component.value for component in self.components}
 
-    def asked(self, values: Values) -> Asked | None:
+    def asked(self, values: Values) -> LastSearch | None:
         """What was asked since the corpus was opened."""
-        last = values[self._session].get(Asked)
+        last = values[self._session].get(LastSearch)
         return last if last and last.opened == values[self._opened] else None
 
     def now(self, values: Values) -> Values:
@@ -124,17 +124,17 @@ class SearchControls:
     def asking(self, values: Values) -> Iterator[Stop]:
         """This is what is asked from now on, unless the block refuses it. Yields the run, revoked when something else is asked."""
         session, opened = values[self._session], values[self._opened]
-        before, asked = session.get(Asked), Asked(opened, {component: values[component] for component in self.components})
+        before, asked = session.get(LastSearch), LastSearch(opened, {component: values[component] for component in self.components})
         session.put(asked)
         try:
             yield session.begin(SEARCH.name)
         except UserError:
-            session.swap(asked, Asked(opened, before.values if before else {}))
+            session.swap(asked, LastSearch(opened, before.values if before else {}))
             raise
 
     def changed(self, values: Values) -> bool:
         """Whether another option than what was asked last is chosen in a menu."""
-        last = values[self._session].get(Asked)
+        last = values[self._session].get(LastSearch)
         before = self.first() | (last.values if last else {})
         return any(values[menu] != before[menu] for menu in (self.ranking, self.cross, self.beside))
 

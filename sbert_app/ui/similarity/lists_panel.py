@@ -11,7 +11,6 @@ from sbert_app.jobs.similarity.job import ListComparison, compare_lists
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
-from sbert_app.ui.kit.html import Figure, as_text, quiet
 from sbert_app.ui.kit.take_home import Caption, pictures, present, row
 from sbert_app.wording import amount
 
@@ -71,7 +70,7 @@ def summary(result: ListComparison, records: Sequence[Mapping[str, object]], mod
     return html.head(text, html.downloads("pairs", records)) + links
 
 
-def heat_map(result: ListComparison) -> Figure:
+def heat_map(result: ListComparison) -> html.Figure:
     """The cosine of every pair of sentences as a colour."""
     import plotly.graph_objects as go
 
@@ -86,7 +85,7 @@ def heat_map(result: ListComparison) -> Figure:
         hovertemplate="first list: %{y}<br>second list: %{customdata}<br>cosine %{z:.3f}<extra></extra>",
     )  # fmt: skip
     figure = go.Figure(heat)
-    quiet(figure, 110 + min(34 * len(result.sentences1), 640))
+    html.quiet(figure, 110 + min(34 * len(result.sentences1), 640))
     title = None if len(result.sentences1) <= NAMED_ROWS else "line of the first list"
     figure.update_yaxes(title=title, autorange="reversed", automargin=True, showgrid=False, type="category")
     figure.update_xaxes(title="line of the second list", automargin=True, showgrid=False, type="category")
@@ -97,4 +96,4 @@ def _labels(sentences: list[str], most: int) -> list[str]:
     """Numbered short labels (plotly merges equal ones); beyond `most` sentences only the numbers."""
     if len(sentences) > most:
         return [str(i) for i in range(1, len(sentences) + 1)]
-    return [f"{i}. {as_text(html.short(text, LABEL_LENGTH))}" for i, text in enumerate(sentences, 1)]
+    return [f"{i}. {html.as_text(html.short(text, LABEL_LENGTH))}" for i, text in enumerate(sentences, 1)]
