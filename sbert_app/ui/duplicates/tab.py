@@ -89,20 +89,18 @@ class DuplicatesPanel:
                 with gr.Row(elem_classes="examples"):  # a file is made when its button is clicked
                     self.files = {name: FileButton(name, f"duplicates-{name.removesuffix('.csv')}") for name in FILES}
                 self.links = gr.HTML(elem_id="duplicates-take-home", js_on_load=None)
-
         self._decisions = [self.staying, self.groups, self.links, *(file.button for file in self.files.values())]
+        self._findings = [self.headline, self.borderline, *self._decisions]
 
     def listen(self, opened: gr.State) -> None:
         session = [self._session]
         with_threshold = [*session, self.threshold]
         chosen = [*with_threshold, self.remove]
-        decided = self._decisions
-        outputs = [self.headline, self.borderline, *decided]
-        shown = [self.threshold, self.result, *outputs]
+        shown, decided = [self.threshold, self.result, *self._findings], self._decisions
         opened.change(handler(self._on_opened), chosen, [*self.job.outputs, self.remove, *shown], **PRIVATE)
         found = self.job.listen(self.find.click, self._on_find, session, [], lambda session: session.stop(job.MINING))
         found.then(handler(self._on_found), chosen, shown, **PRIVATE)  # with the threshold that the page has by then
-        self.threshold.change(handler(self._on_slide), chosen, outputs, trigger_mode="always_last", **PRIVATE)
+        self.threshold.change(handler(self._on_slide), chosen, self._findings, trigger_mode="always_last", **PRIVATE)
         self.remove.input(handler(self._on_remove), chosen, decided, trigger_mode="always_last", **PRIVATE)
         self.groups.picked(handler(self._on_picked), chosen, decided, trigger_mode="multiple", **PRIVATE)
         self.score.click(handler(self._on_score), [*with_threshold, self.cross], self.borderline, **PRIVATE)
@@ -114,8 +112,8 @@ class DuplicatesPanel:
 
     def take_threshold(self, card: gr.HTML) -> None:
         """Take the threshold that labels suggest whenever it is handed over. card: where pairs are labelled."""
-        outputs = [self.threshold, self.result, self.headline, self.borderline, *self._decisions]
-        card.handed(handler(self._on_handed), [self._session, self.remove], outputs, **PRIVATE)
+        shown = [self.threshold, self.result, *self._findings]
+        card.handed(handler(self._on_handed), [self._session, self.remove], shown, **PRIVATE)
 
     def _on_handed(self, session: Session, remove: str) -> Updates:
         threshold = round(max(FLOOR, best_threshold(session)), 2)

@@ -84,7 +84,7 @@ def _button(
     return BUTTON.format(number, pressed, colour, html.short(name, NAME_LENGTH), f"{size:,}", share + detail, rename)
 
 
-def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str] = (), inside: bool = False) -> Markup:
+def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str], inside: bool) -> Markup:
     """The selected rows as cards. words: the rows' distinctive words; inside: whether they can be searched."""
     rows, scores = selected.rows, selected.scores
     if not len(rows):

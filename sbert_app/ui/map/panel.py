@@ -57,12 +57,12 @@ class ComparePanel:
 
     def shown(self, corpus_map: CorpusMap, share: float) -> Updates:
         """Show the map's comparison, with the points at `share` of the way to the other model's map; hidden if it has none."""
-        if corpus_map.comparison is None:
+        if (comparison := corpus_map.comparison) is None:
             return self.hidden()
         return {
-            self._bridge: chart.move(corpus_map, corpus_map.comparison, share),
+            self._bridge: chart.move(corpus_map, comparison, share),
             self.share: gr.Slider(value=share, visible=True),
-            self.summary: view.model_comparison(corpus_map),
+            self.summary: view.model_comparison(corpus_map.model, comparison),
             self.stage: "",
         }
 

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.projecting import Points2D
-from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
+from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap, ModelComparison
 from sbert_app.jobs.map.job import AUTO, CLUSTER_MAP
 from sbert_app.mapping.clusters import SAMPLE
 from sbert_app.ui.kit import html
@@ -110,26 +110,24 @@ def hovered(corpus_map: CorpusMap, row: int) -> Markup:
     return Markup('<p class="under-pointer" dir="auto">{}</p>').format(sentence)
 
 
-def model_comparison(corpus_map: CorpusMap) -> Markup:
-    """How neighbours and same-label shares change under the other model."""
-    if corpus_map.comparison is None:
-        return Markup()
-    shares = corpus_map.comparison.drift.kept
+def model_comparison(model: str, comparison: ModelComparison) -> Markup:
+    """How neighbours and same-label shares change under the other model. model: the map's own."""
+    shares = comparison.drift.kept
     lines = [
-        f"{100 * float(shares.mean()):.0f} % of each row's 10 nearest rows stay the same under {corpus_map.comparison.model}; "
+        f"{100 * float(shares.mean()):.0f} % of each row's 10 nearest rows stay the same under {comparison.model}; "
         f"{100 * float((shares == 1).mean()):.0f} % of the rows keep all of them. Colour by “Drift” to see which rows changed.",
         "The second map starts from the first and is aligned to it. Small moves are chance, as a second run of the same model "
         "shows: the drift counts neighbours, not distances on the map.",
     ]
     if shares.min() == 1:
         return html.notes(["All rows have the same neighbours under this model: moves on the map are chance.", *lines[1:]])
-    if not corpus_map.comparison.same_label:
+    if not comparison.same_label:
         return html.notes(lines)
     rows = [
         [column, f"{100 * before:.1f} %", f"{100 * after:.1f} %", f"{change_100(after - before)} points"]
-        for column, (before, after) in corpus_map.comparison.same_label.items()
+        for column, (before, after) in comparison.same_label.items()
     ]
-    table = html.table(["nearest rows with the same", corpus_map.model, corpus_map.comparison.model, "change"], rows)
+    table = html.table(["nearest rows with the same", model, comparison.model, "change"], rows)
     return MEASURES.format(table) + html.notes(lines)
 
 
