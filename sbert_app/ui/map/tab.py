@@ -55,14 +55,11 @@ class MapTab:
         outputs = [*grouped, *panel.compare.reset, bar.corpus_line, bar.query]
         everything = [*outputs, *self.job.outputs, panel.bridge, *bar.options.values]
         shown = opened.change(handler(self._on_opened), [*session, self._model], everything, **PRIVATE)
-        begun = [
-            event(None, None, [self.reduced_motion, self.in_view], js=js, **PRIVATE)
-            for event, js in ((tab.select, OPENED_TAB), (shown.then, OPENED_CORPUS))
-        ]
         inputs = [self._model, self.reduced_motion, *bar.options.values]
         self.job.listen(bar.start.click, self._on_draw, [*session, *inputs], outputs, lambda session: session.stop(MAP))
-        for event in begun:
-            self.job.listen(event.then, self._on_in_view, [*session, self.in_view, *inputs], outputs, None)
+        for event, js in ((tab.select, OPENED_TAB), (shown.then, OPENED_CORPUS)):
+            seen = event(None, None, [self.reduced_motion, self.in_view], js=js, **PRIVATE)
+            self.job.listen(seen.then, self._on_in_view, [*session, self.in_view, *inputs], outputs, None)
         gr.on(bar.options.changes, handler(self._on_regroup), [*session, *bar.options.values], grouped, **PRIVATE)
         inputs = [*session, bar.colour, self.shown_colour]
         recoloured = bar.colour.input(handler(self._on_colour), inputs, [self.plot, self.shown_colour, panel.groups], **PRIVATE)
