@@ -7,22 +7,22 @@ from sbert_app.jobs.corpus.opening import open_example, read_lines
 from sbert_app.jobs.search import job, why_not
 
 
-def brought(bench, lines):
-    """A new session in which lines, or a table, wait to be indexed."""
-    session = bench.sessions.open()
+def brought(bench, lines, session=None):
+    """A session, by default a new one, in which lines, or a table, wait to be indexed."""
+    session = session or bench.sessions.open()
     text = "\n".join(lines) if isinstance(lines, list) else lines
     session.put(read_lines(text, bench.settings.limits) if isinstance(text, str) else text)
     return session
 
 
-def indexing(bench, lines):
-    """A new session whose corpus is these lines, or the column "text" of a table; and the steps that indexed it."""
-    session = brought(bench, lines)
+def indexing(bench, lines, session=None):
+    """A session, by default a new one, whose corpus is these lines, or the column "text" of a table; and the steps that indexed it."""
+    session = brought(bench, lines, session)
     return session, list(index(bench, session, ["text"]))
 
 
-def indexed(bench, lines):
-    session, _ = indexing(bench, lines)
+def indexed(bench, lines, session=None):
+    session, _ = indexing(bench, lines, session)
     return session
 
 

@@ -6,11 +6,10 @@ from typing import Any
 import gradio as gr
 from gradio.state_holder import SessionState
 
-from sbert_app.jobs.corpus.job import index
-from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.runtime.sessions import SessionKey
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.app import build_app
+from tests.searching import indexed
 
 STEPS = 3  # of a generator: then the tab is closed
 LINES = "\n".join(f"sentence {i} about {'cats' if i % 2 else 'invoices'}" for i in range(24))
@@ -22,9 +21,7 @@ class Page:
     def __init__(self, bench: Workbench) -> None:
         self.bench, self.app = bench, build_app(bench)
         self.functions = [function for function in self.app.fns.values() if function.fn]
-        self.session = bench.sessions.open()
-        self.session.put(read_lines(LINES, bench.settings.limits))
-        list(index(bench, self.session, ["text"]))
+        self.session = indexed(bench, LINES)
         self._loop = asyncio.new_event_loop()
 
     def send(self, function: Any, inputs: list[Any], event: Any = None) -> None:

@@ -8,8 +8,6 @@ import pytest
 
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.errors import UserError
-from sbert_app.jobs.corpus.job import index
-from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.map.job import ClusterOptions, draw
 from sbert_app.jobs.map.kept import preview
 from sbert_app.mapping.projection import Drift
@@ -17,6 +15,7 @@ from sbert_app.timing.result import Conditions, TimingResult
 from sbert_app.timing.throughput import Throughput, Turn
 from sbert_app.ui.map.tab import MapTab
 from sbert_app.ui.timing.tab import _TimingTab
+from tests.searching import indexed
 
 MODEL = "all-MiniLM-L6-v2"
 
@@ -28,10 +27,7 @@ def session(shared_bench):
 
 def open_lines(bench, session, count):
     """Open a corpus of so many sentences. Fewer than 16 are too few for UMAP, which is slow to start."""
-    session.put(
-        read_lines("\n".join(f"line {i} about {'cats' if i % 2 else 'bills'}" for i in range(count)), bench.settings.limits)
-    )
-    list(index(bench, session, ["text"]))
+    indexed(bench, [f"line {i} about {'cats' if i % 2 else 'bills'}" for i in range(count)], session)
 
 
 @pytest.fixture

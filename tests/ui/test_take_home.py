@@ -13,14 +13,13 @@ from sbert_app.grid.data_set import PairSet
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import TF_IDF, Choice
-from sbert_app.jobs.corpus.job import index
-from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.search.job import SEARCH
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.timing.report import Published
 from sbert_app.ui.evaluation import below_view as grid_links
 from sbert_app.ui.kit.take_home import Caption, Input, commands, input_of, pictures, present, row
 from sbert_app.ui.timing import numbers_view
+from tests.searching import indexed
 
 ATTACK = '"><img src=x onerror=alert(1)>'
 
@@ -38,10 +37,8 @@ def test_a_caption_names_its_facts_its_day_and_the_app():
 
 
 def test_a_corpus_is_written_as_the_file_that_a_command_reads(shared_bench: Workbench):
-    session = shared_bench.sessions.open()
-    session.put(read_lines("one line\nanother line", shared_bench.settings.limits))
-    *_, last = index(shared_bench, session, ["text"])
-    assert input_of(last.result) == Input("pasted.txt", (), last.result.model)
+    corpus = indexed(shared_bench, ["one line", "another line"]).corpus()
+    assert input_of(corpus) == Input("pasted.txt", (), corpus.model)
 
 
 def test_the_published_times_are_not_dated_and_take_no_file():
