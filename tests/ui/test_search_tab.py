@@ -35,7 +35,7 @@ def values(tab, session):
     """What the page has, a query typed."""
     filtering = Filtering(session.corpus().corpus.filter_columns)
     page = {tab._session: session, tab._opened: "a1", tab.query: "charged twice", tab.options.filters.state: filtering}
-    return tab.options.first() | page
+    return tab.options.chosen(session) | page
 
 
 def sent(**data):

@@ -104,9 +104,10 @@ class SearchControls:
             **self.filters.show(Filtering(offered.columns, filters, offered.sampled)),
         }
 
-    def first(self) -> Values:
-        """What is chosen at first."""
-        return {component: component.value for component in self.components}
+    def chosen(self, session: Session) -> Values:
+        """What was asked last of the session's corpus, or what is chosen at first."""
+        last = session.get(LastSearch)
+        return {component: component.value for component in self.components} | (last.values if last else {})
 
     def asked(self, values: Values) -> LastSearch | None:
         """What was asked since the corpus was opened."""
@@ -134,8 +135,7 @@ class SearchControls:
 
     def changed(self, values: Values) -> bool:
         """Whether another option than what was asked last is chosen in a menu."""
-        last = values[self._session].get(LastSearch)
-        before = self.first() | (last.values if last else {})
+        before = self.chosen(values[self._session])
         return any(values[menu] != before[menu] for menu in (self.ranking, self.cross, self.beside))
 
     def active(self, values: Values) -> dict[str, str]:

@@ -22,7 +22,7 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, dimming, handler, sent, typed_text
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view
-from sbert_app.ui.search.panels import JUDGED, PICKED, JudgingPanel, LastSearch, SearchControls
+from sbert_app.ui.search.panels import JUDGED, PICKED, JudgingPanel, SearchControls
 from sbert_app.ui.search.standing_panel import StandingPanel
 
 HITS = "hits"  # the element of the result
@@ -90,8 +90,7 @@ class SearchTab:
         indexed = session.get(IndexedCorpus)
         if indexed is None:
             return {self.body: gr.Column(visible=False)}
-        last = session.get(LastSearch)
-        values |= self.options.first() | (last.values if last else {})
+        values |= self.options.chosen(session)
         typed = typed_text(values[self.query])
         query = first_query(self._bench, session, typed)
         collection = session.get(OpenCollection)
