@@ -1,11 +1,7 @@
-"""The commands that make a result again: they run as they stand, and hold only what differs from the defaults."""
+"""The commands that make a result again: the program reads them as they stand, and they hold only what is no default."""
 
 import ast
-import json
-import os
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -22,7 +18,6 @@ from sbert_app.jobs.similarity.job import SIMILARITY
 from sbert_app.jobs.timing import TIMING
 from sbert_app.ui.kit.take_home import Input, python, shell
 
-ROOT = Path(__file__).parents[2]
 NASTY = 'bob\'s "best" $HOME; touch gone.csv'
 
 
@@ -54,15 +49,17 @@ def test_an_undeclared_value_is_a_mistake_of_ours():
         shell(SEARCH, {"nowhere": 1}, Input("a.csv"))
 
 
+def parsed(command: str) -> dict[str, object]:
+    """What the program reads of a command, each by its name."""
+    python_, minus_m, package, name, *words = shlex.split(command)
+    assert [python_, minus_m, package] == ["python", "-m", "sbert_app"]
+    return get_command(shell_app).commands[name].make_context(name, words).params
+
+
 @pytest.mark.parametrize("job", [job for job in JOBS if job.command], ids=lambda job: job.name)
-def test_every_flag_is_one_of_the_command(job):
+def test_the_program_reads_every_option_of_a_command_and_python_its_script(job):
     values = {argument.name: _other(argument) for argument in arguments(job.options)}
-    words = shlex.split(shell(job, values, Input("a.csv", ("text",), "other")))
-    known = {
-        name for option in get_command(shell_app).commands[job.command].params for name in (*option.opts, *option.secondary_opts)
-    }
-    assert words[:4] == ["python", "-m", "sbert_app", job.command]
-    assert {word for word in words if word.startswith("--")} <= known
+    parsed(shell(job, values, Input("a.csv", ("text",), "other")))
     ast.parse(python(job, values, Input("a.csv", ("text",), "other")))
 
 
@@ -73,29 +70,10 @@ def _other(argument):
 
 
 def test_names_with_quotes_and_dashes_stay_one_word():
-    words = shlex.split(shell(SEARCH, {"query": "-- 'x' \"y\" `z`"}, Input(NASTY, ("a b",))))
-    assert words[4] == NASTY and words[-1] == "-- 'x' \"y\" `z`"
-    assert shell(SEARCH, {"query": "x"}, Input("-a.csv")).split()[4] == "./-a.csv"
+    read = parsed(shell(SEARCH, {"query": "-- 'x' \"y\" `z`", "top": 1}, Input(NASTY, ("a b",))))
+    assert (read["file"], read["column"], read["query"], read["top"]) == (Path(NASTY), ["a b"], "-- 'x' \"y\" `z`", 1)
+    assert parsed(shell(SEARCH, {"query": "-x"}, Input("-a.csv")))["file"] == Path("-a.csv")
+    sentences = {"sentence1": "- a dog", "sentence2": "--a puppy"}
+    assert sentences.items() <= parsed(shell(SIMILARITY, sentences, Input())).items()
     call = ast.parse(python(SEARCH, {"query": "it's \\ \n"}, Input(NASTY)))
     assert {"it's \\ \n", NASTY} <= {node.value for node in ast.walk(call) if isinstance(node, ast.Constant)}
-    values = {"sentence1": "- a dog", "sentence2": "- a puppy"}
-    command = get_command(shell_app).commands[SIMILARITY.command]
-    assert values.items() <= command.make_context("", shlex.split(shell(SIMILARITY, values, Input()))[4:]).params.items()
-
-
-def test_the_copied_commands_run(tmp_path):
-    (tmp_path / NASTY).write_text("id,text\n1,My parcel is late\n2,I was charged twice\n3,The app crashes\n")
-    command = shell(SEARCH, {"query": "-where is my parcel", "top": 1}, Input(NASTY, ("text",)))
-    hits = json.loads(ran(f"{command} --json", tmp_path))["hits"]
-    assert [hit["sentence"] for hit in hits] == ["My parcel is late"]
-
-
-def ran(command: str, folder: Path) -> str:
-    """What a command writes, run by a real shell in a folder."""
-    home = {"SBERT_STUDIO_HOME": str(folder / "home"), "SBERT_STUDIO_DEVICE": "cpu", "PYTHONPATH": str(ROOT)}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["/bin/sh", "-c", command], cwd=folder, capture_output=True, text=True, env=os.environ | home | {"PATH": path}, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
