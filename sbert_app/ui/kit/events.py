@@ -74,7 +74,7 @@ def handler(function: Callable[..., Any], early: bool = False) -> Callable[..., 
 
 
 def dimming(elem_id: str, trigger: Any, *event: Any, **how: Any) -> Any:
-    """Connect an event that takes long: the element is dimmed until its function has ended. Returns the event, for chaining.
+    """Connect what takes long, by trigger(*event, **how): the element is dimmed until it has ended. Returns the event.
 
     Also if it failed: Gradio's page runs no `then` of that.
     """
