@@ -46,11 +46,23 @@ SUBJECTS: dict[Needs, list[Argument]] = {
 def add_endpoint(job: Job, bench: Workbench) -> None:
     """Add a job's endpoint to the current page. Files use gr.File, which accepts uploads to this app but no server paths."""
     inputs = [*SUBJECTS[job.needs], *(argument for argument in arguments(job.options) if argument.endpoint)]
-    call = _with_signature((_streaming if job.streams else _final)(job, bench, Shelf()), job, inputs)
+    shelf = Shelf()
+
+    def final(request: gr.Request, *values: Any) -> Any:
+        outcome = outcome_of(_steps(job, bench, shelf, request, values))
+        return (outcome.summary, str(outcome.file)) if job.makes_file else outcome.summary
+
+    def streaming(request: gr.Request, *values: Any) -> Iterator[Any]:
+        for step in throttled(_steps(job, bench, shelf, request, values), lambda step: isinstance(step, Outcome), SEND_SECONDS):
+            if isinstance(step, Outcome):
+                yield step.summary
+            else:
+                yield step.details or {"stage": step.stage, "done": step.done, "total": step.total}
+
     with gr.Row(visible=False):
         outputs = [gr.JSON(), gr.File()] if job.makes_file else [gr.JSON()]
         gr.Button().click(
-            handler(call),
+            handler(_with_signature(streaming if job.streams else final, job, inputs)),
             [_component(argument) for argument in inputs],
             outputs,
             api_name=job.name,
@@ -84,29 +96,6 @@ def _with_signature(call: Callable[..., Any], job: Job, inputs: list[Argument]) 
     call.__name__, call.__doc__ = job.name, "\n".join(lines)
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return call
-
-
-def _final(job: Job, bench: Workbench, shelf: Shelf) -> Callable[..., Any]:
-    """An endpoint that returns the outcome only."""
-
-    def call(request: gr.Request, *values: Any) -> Any:
-        outcome = outcome_of(_steps(job, bench, shelf, request, values))
-        return (outcome.summary, str(outcome.file)) if job.makes_file else outcome.summary
-
-    return call
-
-
-def _streaming(job: Job, bench: Workbench, shelf: Shelf) -> Callable[..., Any]:
-    """An endpoint that yields steps, throttled, then the outcome."""
-
-    def call(request: gr.Request, *values: Any) -> Iterator[Any]:
-        for step in throttled(_steps(job, bench, shelf, request, values), lambda step: isinstance(step, Outcome), SEND_SECONDS):
-            if isinstance(step, Outcome):
-                yield step.summary
-            else:
-                yield step.details or {"stage": step.stage, "done": step.done, "total": step.total}
-
     return call
 
 
