@@ -68,11 +68,11 @@ def _sentence(hit: Hit, words: frozenset[str]) -> Markup:
         return paragraph
     start, _ = hit.best or hit.passage or (0, 0)
     if start <= max(end, LONG // 2):
-        return paragraph + _unfold("more", "less")
+        return paragraph + _unfold("more")
     excerpt = _marked(hit.sentence, marks, start, min(len(hit.sentence), start + EXCERPT))
     folded = Markup('<p class="excerpt" dir="auto">{}… {}</p><p class="whole" dir="auto">{}</p>')
     title = Markup("<strong>{}</strong> ").format(hit.title) if end else Markup()
-    return folded.format(title, excerpt, whole) + _unfold("whole text", "less")
+    return folded.format(title, excerpt, whole) + _unfold("whole text")
 
 
 def _marks(hit: Hit, words: frozenset[str]) -> list[Mark]:
@@ -121,13 +121,13 @@ def _metadata(hit: Hit) -> Markup:
     items = [kind.format(key, html.short(value, METADATA_LENGTH)) for kind, (key, value) in zip(kinds, facts, strict=False)]
     hidden = len(facts) - METADATA_SHOWN - 1
     if hidden > 0:
-        items.append(Markup('<li class="rest">{}</li>').format(_unfold(f"+{hidden}", "less")))
+        items.append(Markup('<li class="rest">{}</li>').format(_unfold(f"+{hidden}")))
     return Markup().join(items)
 
 
-def _unfold(closed: str, opened: str) -> Markup:
+def _unfold(closed: str) -> Markup:
     """A button of a card that shows what is folded; assets/page.js listens."""
     return Markup(
         '<button type="button" class="unfold" data-unfold aria-expanded="false"><span class="when-closed">{}</span>'
-        '<span class="when-open">{}</span></button>'
-    ).format(closed, opened)
+        '<span class="when-open">less</span></button>'
+    ).format(closed)
