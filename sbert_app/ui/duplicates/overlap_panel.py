@@ -71,7 +71,7 @@ class OverlapPanel:
 
     def _shown(self, session: Session, threshold: float) -> Updates:
         compared, matches = matches_of(session, threshold)
-        export = self.export.labelled(amount(len(matches), "row"), visible=bool(matches))
+        export = self.export.labelled(amount(len(matches), "row") if matches else "")
         return {self.overlap: overlap(compared, matches, threshold), self.export.button: export}
 
 

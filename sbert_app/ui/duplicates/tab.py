@@ -166,7 +166,7 @@ class DuplicatesPanel:
     def _decided(self, findings: Findings, unfolded: bool = False) -> Updates:
         """Everything that depends on which rows go."""
         amounts = view.amounts(findings)
-        buttons = {file.button: file.labelled(amounts[name], visible=bool(amounts[name])) for name, file in self.files.items()}
+        buttons = {file.button: file.labelled(amounts[name]) for name, file in self.files.items()}
         listed = {self.groups: groups(findings, unfolded), self.links: view.links(findings)}
         return {self.staying: view.staying(findings), **listed, **buttons}
 

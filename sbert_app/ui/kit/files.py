@@ -94,6 +94,6 @@ class FileButton:
         made = dimming(self._elem_id, self.button.click, handler(make), inputs, self._file)
         made.success(None, self._file, None, js=DOWNLOAD, **PRIVATE)
 
-    def labelled(self, amount: str, visible: bool = True) -> Any:
-        """The button with the amount that its file will hold."""
-        return gr.Button(f"Download {self.name} ({amount})", visible=visible)
+    def labelled(self, amount: str) -> Any:
+        """The button with the amount that its file will hold; hidden for ""."""
+        return gr.Button(f"Download {self.name} ({amount})", visible=bool(amount))

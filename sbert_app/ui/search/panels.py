@@ -168,8 +168,7 @@ class JudgingPanel:
     def shown(self, session: Session) -> Updates:
         """How much is judged, and the button of the file."""
         given = judgements(session)
-        number = len(given.grades)
-        return {self.count: count(given), self.file.button: self.file.labelled(f"{number:,}", number > 0)}
+        return {self.count: count(given), self.file.button: self.file.labelled(f"{len(given.grades):,}" if given.grades else "")}
 
     def _on_judged(self, session: Session, event: gr.EventData) -> Updates:
         judge(self._bench, session, *map(sent(event).get, ("query", "row", "grade")))
