@@ -55,10 +55,10 @@ def serve(settings: "Settings") -> NoReturn:
     """Open the app and wait for a signal. Raises UserError where its address is taken."""
     from sbert_app.errors import UserError
     from sbert_app.runtime.workbench import Workbench, warm_up
-    from sbert_app.ui.gradio_changes import bound_heads, log_in_one_line, skip_stubs, use_lean_pages
+    from sbert_app.ui.gradio_changes import bound_heads, log_in_one_line, no_stubs, use_lean_pages
 
-    skip_stubs()
-    from sbert_app.ui.app import build_app, launch_options
+    with no_stubs():
+        from sbert_app.ui.app import build_app, launch_options
 
     if settings.mcp and find_spec("mcp") is None:
         raise UserError("MCP needs one more package: pip install 'gradio[mcp]'. Or unset SBERT_STUDIO_MCP.")

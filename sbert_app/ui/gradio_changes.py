@@ -1,19 +1,18 @@
 """What the app changes in Gradio: its import, the memory of a page, its queue, what is logged, how long a request head may take.
 
-Gradio rewrites 81 type stubs for editors at every import, two seconds of work nobody here reads: `skip_stubs` is called before.
+Gradio rewrites 81 type stubs for editors at every import, two seconds of work nobody here reads: `no_stubs` spares that.
 """
 
 import asyncio
+import inspect
 import logging
 import random
 import sys
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
-from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
-from types import ModuleType, SimpleNamespace
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, ContextDecorator, contextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from uvicorn.config import HTTP_PROTOCOLS, LOGGING_CONFIG
@@ -27,54 +26,35 @@ if TYPE_CHECKING:
     from gradio.queueing import Event
     from gradio.routes import App
 
-MODULE, WRITER = "gradio.component_meta", "create_or_modify_pyi"
 HEAD_SECONDS = 30.0  # to send the head of a request in
 
 log = logging.getLogger(__name__)
 
 
-def skip_stubs() -> None:
-    """Call before Gradio is first imported; later, or with another Gradio, it changes nothing."""
-    if MODULE not in sys.modules:
-        sys.meta_path.insert(0, _Finder())
-
-
-def nothing(*_: Any, **__: Any) -> None:
-    """Takes the place of what Gradio does in vain."""
-
-
-class _Finder(MetaPathFinder):
-    """Finds one module as Python does, and takes its writer away once it is imported. Used once."""
-
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name != MODULE:
-            return None
-        sys.meta_path.remove(self)
-        spec = PathFinder.find_spec(name, path)
-        if spec is None or spec.loader is None:
-            return spec
-        execute = spec.loader.exec_module
-
-        def without_writer(module: ModuleType) -> None:
-            execute(module)
-            if hasattr(module, WRITER):
-                setattr(module, WRITER, nothing)
-
-        spec.loader.exec_module = without_writer  # type: ignore[method-assign]
-        return spec
-
-
 @contextmanager
-def no_server() -> Iterator[None]:
-    """While a page is built: Gradio would make three servers of it that nobody asks, before `launch` makes the one that serves."""
-    from gradio.routes import App
-
-    make = App.__dict__["create_app"]  # a static method
-    setattr(App, "create_app", nothing)  # noqa: B010 - mypy allows no assignment
+def _replaced(owner: Any, name: str, by: Callable[..., Any]) -> Iterator[None]:
+    before = vars(owner)[name]  # a static method as it is
+    setattr(owner, name, by)
     try:
         yield
     finally:
-        setattr(App, "create_app", make)  # noqa: B010
+        setattr(owner, name, before)
+
+
+def no_stubs() -> AbstractContextManager[None]:
+    """While Gradio is first imported; later it changes nothing. Gradio writes no stub for a class that has no file."""
+
+    def no_file(_: object) -> str:
+        raise FileNotFoundError
+
+    return _replaced(inspect, "getfile", no_file)
+
+
+def no_server() -> ContextDecorator:
+    """While a page is built: Gradio would make three servers of it that nobody asks, before `launch` makes the one that serves."""
+    from gradio.routes import App
+
+    return _replaced(App, "create_app", lambda *_, **__: None)
 
 
 def use_lean_pages(server: "App", page: "Blocks") -> None:
