@@ -1,6 +1,6 @@
 """The Evaluation tab: systems × data sets, a grid that fills while one looks, and the errors of each figure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import gradio as gr
@@ -141,15 +141,12 @@ class _EvaluationTab:
     def _on_file(self, session: Session, file: str | None, chosen: list[str]) -> Updates:
         with uploaded(file, NO_FILE) as path:
             data = upload(self._bench, session, path, path.name)
-        names = names_of_sets(session)
-        ranking = self._chosen(WAYS_TO_RANK) if data.task == RETRIEVAL else {}
-        others = [] if ranking else chosen or []  # the ways to rank have no figures on pairs
-        values = list(dict.fromkeys([*others, data.name]))
-        return {**ranking, self.sets: gr.CheckboxGroup(names, value=values), self.file: None, self.stage: html.notes(data.notes)}
-
-    def _chosen(self, chosen: Sequence[str]) -> Updates:
-        """Choose these systems."""
-        return {group: [name for name in names if name in chosen] for group, names in self.systems.items()}
+        updates: Updates = {self.file: None, self.stage: html.notes(data.notes)}
+        if data.task == RETRIEVAL:  # the ways to rank have no figures on pairs
+            chosen = []
+            updates |= {group: [name for name in names if name in WAYS_TO_RANK] for group, names in self.systems.items()}
+        values = list(dict.fromkeys([*(chosen or []), data.name]))
+        return updates | {self.sets: gr.CheckboxGroup(names_of_sets(session), value=values)}
 
     def _on_start(self, session: Session, model: str, sets: list[str], models: list[str], *groups: list[str]) -> Iterator[Updates]:
         others = validation.names(models or [], MODELS)

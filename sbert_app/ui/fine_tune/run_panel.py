@@ -166,16 +166,13 @@ class RunPanel:
         return _stop_button(running.state(self._bench, run_id, owner))
 
     def _on_use(self, run_id: str, owner: str, name: str) -> Updates:
-        if self._bench.settings.hosted:
-            chosen = running.row(self._bench, run_id, owner).model
-            text = f"Chosen in the header, only for you. {CORPUS_STAYS} {ONE_DAY}"
-        else:
-            chosen = running.save_model(self._bench, run_id, name, owner)
-            text = f"Saved as {chosen} and chosen in the header. {CORPUS_STAYS}"
-        if running.state(self._bench, run_id, owner).plan.encoder:
-            kept = f" {ONE_DAY}" if self._bench.settings.hosted else ""
+        run, hosted = running.state(self._bench, run_id, owner), self._bench.settings.hosted
+        chosen = run.info.model if hosted else running.save_model(self._bench, run_id, name, owner)
+        kept = f" {ONE_DAY}" if hosted else ""
+        if run.plan.encoder:
             return {self.model_message: view.model_message(SECOND_OPINION.format(chosen) + kept)}
-        return {**self._picker.use(chosen), self.model_message: view.model_message(text)}
+        where = "Chosen in the header, only for you." if hosted else f"Saved as {chosen} and chosen in the header."
+        return {**self._picker.use(chosen), self.model_message: view.model_message(f"{where} {CORPUS_STAYS}{kept}")}
 
     def _on_keep(self, run_id: str, owner: str) -> Updates:
         base = running.state(self._bench, run_id, owner).plan.base

@@ -11,7 +11,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
-from sbert_app.jobs.fine_tune.preparing import AS_USUAL, TrainingData, example_table
+from sbert_app.jobs.fine_tune.preparing import TrainingData, example_table
 from sbert_app.jobs.label import train_on
 from sbert_app.models.files.listing import is_untrained
 from sbert_app.runs.plan import Plan, preset
@@ -68,11 +68,12 @@ class _FineTuneTab:
         examples.append(data.labels.use.click(handler(self._on_labels), session, loaded, **PRIVATE))
         remapped = self._on_change(data.columns, self._on_columns, [*data.outputs, self.settings, *settings])
         split = self._on_change(data.split, self._on_split, data.outputs)
+        parts = [self._on_part_change(part, file) for part, file in data.parts.items()]
         for changed in (remapped, split):
             changed.failure(handler(self._split_in_use), self._session, data.split, **PRIVATE)
         estimating = {"fn": handler(self._on_estimate), "inputs": self._everything, "outputs": plan.estimate} | PRIVATE
         estimating |= {"concurrency_id": "estimate", "concurrency_limit": 2}
-        for changed in (upload, *examples, remapped, split, *self._listen_to_parts()):
+        for changed in (upload, *examples, remapped, split, *parts):
             changed.success(**estimating)
             panel.compare_after(changed)
         preset = gr.on([plan.preset.input, plan.cross.input], handler(self._on_preset), self._everything, settings, **PRIVATE)
@@ -87,15 +88,11 @@ class _FineTuneTab:
         triggers = [component.input for component in components]
         return gr.on(triggers, handler(work), self._everything, outputs, trigger_mode="always_last", **PRIVATE)
 
-    def _listen_to_parts(self) -> list[Any]:
-        """Uploading and clearing a test or dev file."""
-        events = []
-        for part, file in self.data.parts.items():
-            outputs = [*self.data.outputs, self.data.refused]
-            inputs = [self._session, file]
-            events.append(file.upload(handler(partial(self._on_part, part, file)), inputs, outputs, **PRIVATE))
-            events.append(file.clear(handler(partial(self._on_part_cleared, part)), self._session, outputs, **PRIVATE))
-        return events
+    def _on_part_change(self, part: str, file: gr.File) -> Any:
+        """A test or dev file is uploaded or cleared."""
+        work, outputs = partial(self._on_part, part, file), [*self.data.outputs, self.data.refused]
+        inputs = [self._session, file]
+        return gr.on([file.upload, file.clear], handler(work), inputs, outputs, trigger_mode="multiple", **PRIVATE)
 
     def _on_arrival(self, session: Session, preset: str, model: str) -> Updates:
         """Show the data that the session has, as after a reload."""
@@ -122,8 +119,10 @@ class _FineTuneTab:
         return self._new(train_on(self._bench, session), preset, model)
 
     def _on_part(self, part: str, component: gr.File, session: Session, file: str | None) -> Updates:
-        with_part = partial(preparing.set_part, self._bench, session, part)
-        return self._from_upload(component, file, lambda table: self.data.show_split(with_part(table)))
+        def use(table: Table | None) -> Updates:
+            return self.data.show_split(preparing.set_part(self._bench, session, part, table))
+
+        return self._from_upload(component, file, use) if file else {**use(None), self.data.refused: ""}
 
     def _from_upload(self, component: gr.File, file: str | None, use: Callable[[Table], Updates]) -> Updates:
         """What `use` makes of an uploaded file. One that is refused is named on the page, and the data stays as it was."""
@@ -133,9 +132,6 @@ class _FineTuneTab:
         except UserError as error:
             gr.Warning(str(error), title="File not loaded")
             return {self.data.refused: view.refused(Path(file or "").name, str(error)), component: None}
-
-    def _on_part_cleared(self, part: str, session: Session) -> Updates:
-        return {**self.data.show_split(preparing.set_part(self._bench, session, part, None)), self.data.refused: ""}
 
     def _on_columns(self, values: Values) -> Updates:
         updates = self._show(self.data.read(values), values[self.plan.preset], values[self._model], values[self.plan.cross])
@@ -152,8 +148,7 @@ class _FineTuneTab:
 
     def _split_in_use(self, session: Session) -> list[str]:
         """After a refusal: show the split that the data has."""
-        data = session.get(TrainingData)
-        choice = data.choice if data else AS_USUAL
+        choice = preparing.current(session).choice
         return [choice.by, choice.column]
 
     def _new(self, data: TrainingData, preset: str, model: str) -> Updates:
