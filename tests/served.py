@@ -1,5 +1,7 @@
 """The app, running in this process, for tests that speak HTTP with it."""
 
+import re
+
 import httpx
 
 from sbert_app.runtime.workbench import Workbench
@@ -20,3 +22,14 @@ class Served:
         self.app, self.url, _ = page.launch(**options, **launch_options(self.bench))
         self.close = page.close
         self.http = httpx.Client(base_url=self.url, timeout=SLOW)
+
+    def routes(self) -> set[tuple[str, str]]:
+        """(method, path) of every route, those of the router that Gradio includes among them."""
+        routers = [route.original_router for route in self.app.routes if hasattr(route, "original_router")]
+        routes = [*self.app.routes, *(route for router in routers for route in router.routes)]
+        return {(method, route.path) for route in routes if hasattr(route, "path") for method in route.methods or ()}
+
+
+def concrete(path: str) -> str:
+    """A path that a route's fits."""
+    return re.sub(r"\{[^}]+\}", "x", path)
