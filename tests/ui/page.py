@@ -41,15 +41,8 @@ class Page:
         data = gr.EventData(None, event)
         iterator = None
         for _ in range(STEPS):
-            result = await self.app.process_api(
-                function,
-                inputs,
-                state=state,
-                iterator=iterator,
-                session_hash="fuzz",
-                event_data=data,
-                request=gr.Request(session_hash="fuzz"),
-            )
+            request = {"session_hash": "fuzz", "event_data": data, "request": gr.Request(session_hash="fuzz")}
+            result = await self.app.process_api(function, inputs, state=state, iterator=iterator, **request)
             iterator = result["iterator"]
             if not result["is_generating"]:
                 return

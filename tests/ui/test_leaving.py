@@ -88,6 +88,12 @@ async def uploaded(client: httpx.AsyncClient, server: Server, path: str) -> dict
     return {"path": answer.json()[0], "meta": {"_type": "gradio.FileData"}}
 
 
+async def ask(client: httpx.AsyncClient, server: Server, files: dict[str, str], job: str) -> object:
+    name, file, values = JOBS[job]
+    sent = await uploaded(client, server, files[file])
+    return await call(client, server.url, name, next(VISITORS), file=sent, **values)
+
+
 async def is_free(client: httpx.AsyncClient, server: Server) -> bool:
     """Whether a heavy job of another visitor is let in."""
     try:
@@ -123,15 +129,9 @@ async def begun(client: httpx.AsyncClient, server: Server, start: Callable[[], a
 @pytest.mark.parametrize("job", JOBS)
 def test_a_client_that_leaves_frees_its_place(server, files, job):
     async def leave() -> float:
-        name, file, values = JOBS[job]
         async with httpx.AsyncClient(timeout=60) as client:
             await freed(client, server)  # the test before has ended
-
-            async def ask() -> object:
-                sent = await uploaded(client, server, files[file])
-                return await call(client, server.url, name, next(VISITORS), file=sent, **values)
-
-            leaving = await begun(client, server, lambda: asyncio.ensure_future(ask()))
+            leaving = await begun(client, server, lambda: asyncio.ensure_future(ask(client, server, files, job)))
             leaving.cancel()
             return await freed(client, server)
 
@@ -140,15 +140,12 @@ def test_a_client_that_leaves_frees_its_place(server, files, job):
 
 @pytest.mark.parametrize("job", JOBS)
 def test_a_job_that_takes_too_long_says_so(strict_server, files, job):
-    server = strict_server
-
     async def wait() -> tuple[str, float]:
-        name, file, values = JOBS[job]
         async with httpx.AsyncClient(timeout=200) as client:
-            await freed(client, server)
-            sent, start = await uploaded(client, server, files[file]), time.monotonic()
+            await freed(client, strict_server)
+            start = time.monotonic()
             with pytest.raises(RefusedError) as refused:
-                await call(client, server.url, name, next(VISITORS), file=sent, **values)
+                await ask(client, strict_server, files, job)
             return str(refused.value), time.monotonic() - start
 
     text, seconds = asyncio.run(wait())

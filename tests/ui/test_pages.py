@@ -15,8 +15,12 @@ MOST_BYTES = 150_000
 PAGES = 20
 
 
-def test_a_page_costs_little_and_keeps_its_state(shared_bench, monkeypatch):
-    page = build_app(shared_bench)
+@pytest.fixture(scope="module")
+def page(shared_bench):
+    return build_app(shared_bench)
+
+
+def test_a_page_costs_little_and_keeps_its_state(page, monkeypatch):
     page.state_session_capacity = 1_000
     use_lean_pages(server := SimpleNamespace(), page)
     monkeypatch.setattr(BlocksConfig, "config_for_block", lambda *_: pytest.fail("computes what nobody reads"))
@@ -33,9 +37,9 @@ def test_a_page_costs_little_and_keeps_its_state(shared_bench, monkeypatch):
     assert pages["first"][state._id] == "mine" and pages["page 1"][state._id] == state.value
 
 
-def test_what_carries_data_never_waits_for_the_last(shared_bench):
+def test_what_carries_data_never_waits_for_the_last(page):
     """Gradio's page would send what came with the event before: two filters of three that were ticked quickly were lost."""
-    functions = [function for function in build_app(shared_bench).fns.values() if function.fn]
+    functions = [function for function in page.fns.values() if function.fn]
     carrying = [function for function in functions if "event" in inspect.signature(function.fn).parameters]
     assert len(carrying) > 10
     assert [function.name for function in carrying if function.trigger_mode == "always_last"] == []

@@ -30,13 +30,6 @@ def open_lines(bench, session, count):
     indexed(bench, [f"line {i} about {'cats' if i % 2 else 'bills'}" for i in range(count)], session)
 
 
-@pytest.fixture
-def result():
-    even = Throughput((Turn(100, 0.5), Turn(101, 0.5)))
-    conditions = Conditions("lines", 24, "a", "b", True, True, "2 cores", "cpu", (256, 512), "2026-11-22")
-    return TimingResult(conditions, even, even, even)
-
-
 def test_the_map_comes_back_with_its_clusters_and_its_comparison(shared_bench, session):
     open_lines(shared_bench, session, 12)
     with gr.Blocks():
@@ -61,7 +54,7 @@ def test_the_map_comes_back_with_its_clusters_and_its_comparison(shared_bench, s
     assert cleared[tab.plot] is None and cleared[tab.panel.groups] == ""
 
 
-def test_the_race_comes_back(shared_bench, session, result):
+def test_the_race_comes_back(shared_bench, session):
     with gr.Blocks():
         tab = _TimingTab(shared_bench, gr.State(), gr.State())
     open_lines(shared_bench, session, 24)
@@ -69,7 +62,9 @@ def test_the_race_comes_back(shared_bench, session, result):
     assert not before[tab.result].visible and "In the paper" in before[tab.words]
     with pytest.raises(UserError, match="There is no race result yet"):
         tab._page(session, 4)
-    session.put(result)
+    even = Throughput((Turn(100, 0.5), Turn(101, 0.5)))
+    conditions = Conditions("lines", 24, "a", "b", True, True, "2 cores", "cpu", (256, 512), "2026-11-22")
+    session.put(TimingResult(conditions, even, even, even))
     shown = tab._on_opened(session, 4)
     assert shown[tab.result].visible and "10,000" in shown[tab.words] and shown[tab.chart] is not None
     assert "On this machine" in shown[tab.words]

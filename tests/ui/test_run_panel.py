@@ -77,27 +77,24 @@ def test_a_run_that_stops_is_shown_as_stopping_after_a_reload_too(panel):
         assert updates[panel._shown] != before  # a page whose last tick crossed the click shows it with the next
 
 
-@pytest.mark.parametrize(
-    ("word", "variant", "label"),
-    [
+def test_the_page_recommends_a_model_only_if_its_verdict_does(panel):
+    run = finished(panel)
+    result = run.result()
+    for word, variant, label in (
         (BETTER, "primary", "Save and use"),
         (UNCLEAR, "secondary", "Save and use anyway"),
         (WORSE, "secondary", "Save and use anyway"),
-    ],
-)
-def test_the_page_recommends_a_model_only_if_its_verdict_does(panel, word, variant, label):
-    run = finished(panel)
-    result = run.result()
-    run.save_result(replace(result, verdict=replace(result.verdict, word=word, examples=80)))
-    _, updates = shown(panel, run)
-    assert (updates[panel.use].variant, updates[panel.use].value) == (variant, label)
-    keep = updates[panel.keep]
-    assert (keep.value, keep.visible) == (f"Keep {run.plan.base}", word != BETTER)
+    ):
+        run.save_result(replace(result, verdict=replace(result.verdict, word=word, examples=80)))
+        _, updates = shown(panel, run)
+        assert (updates[panel.use].variant, updates[panel.use].value) == (variant, label)
+        keep = updates[panel.keep]
+        assert (keep.value, keep.visible) == (f"Keep {run.plan.base}", word != BETTER)
     updates = panel._on_keep(run.id, "")
     assert run.plan.base in updates[panel.model_message] and updates[panel._picker.in_use] == run.plan.base
 
 
-def test_a_dev_part_that_is_perfect_before_training_is_called_what_it_is(panel):
+def test_a_dev_part_that_is_perfect_before_training_or_that_no_checkpoint_beats_is_called_that(panel):
     run = finished(panel)
     progress = running.state(panel._bench, run.id)
     warning = "The dev part scored 100.0 before training"
@@ -108,7 +105,11 @@ def test_a_dev_part_that_is_perfect_before_training_is_called_what_it_is(panel):
     training = replace(progress, events=events, info=replace(progress.info, state="running"))
     assert warning in view.live(training) and warning not in view.live(replace(training, events=progress.events))
     assert warning in "".join(_lines(perfect.result, "model"))
-    assert progress.result.dev_before == next(event.score for event in progress.events if isinstance(event, Baseline))
+    assert progress.result.dev_before == progress.of(Baseline)[0].score
+    best = max(event.score for event in progress.of(DevScore))
+    below, above = (replace(progress, result=replace(progress.result, dev_before=best + step)) for step in (0.01, -0.01))
+    text = "On dev no checkpoint was as good as the start"
+    assert text in verdict_view.verdict(below) and text not in verdict_view.verdict(above)
 
 
 def test_an_interrupted_run_is_shown_after_a_restart_with_its_step_and_a_button_that_resumes_it(panel):
@@ -144,14 +145,6 @@ def test_after_a_stop_no_training_is_left(panel):
     assert "of training left" in view.live(training)
     for stopped in (replace(training, stopping=True), replace(training, events=[*events, Kept(5, 0.9)])):
         assert "of training left" not in view.live(stopped)
-
-
-def test_a_checkpoint_below_the_start_is_called_that(panel):
-    run = running.state(panel._bench, finished(panel).id)
-    best = max(event.score for event in run.of(DevScore))
-    below, above = (replace(run, result=replace(run.result, dev_before=best + step)) for step in (0.01, -0.01))
-    text = "On dev no checkpoint was as good as the start"
-    assert text in verdict_view.verdict(below) and text not in verdict_view.verdict(above)
 
 
 def test_the_button_names_the_model_that_is_trained(panel):

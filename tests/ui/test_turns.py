@@ -59,20 +59,6 @@ def served() -> Iterator[Served]:
     app.page.close()
 
 
-def test_others_find_a_free_place_and_take_turns(served: Served) -> None:
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(served.ask, [ANN] * MANY))
-    served.until(QUICK_OF_ONE)
-    served.ask(BOB)
-    served.until(QUICK_OF_ONE + 1)
-    assert served.order == [ANN] * QUICK_OF_ONE + [BOB]
-    served.let_go(3)
-    served.until(QUICK_OF_ONE + 1 + 2)  # one of the three may have been Bob's
-    served.let_go(2 * MANY)
-    served.until(MANY + 1)
-    assert served.order.count(ANN) == MANY
-
-
 def test_of_two_with_many_neither_waits_for_the_other(served: Served) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(served.ask, [ANN] * MANY))
