@@ -43,11 +43,14 @@ def _replaced(owner: Any, name: str, by: Callable[..., Any]) -> Iterator[None]:
 
 def no_stubs() -> AbstractContextManager[None]:
     """While Gradio is first imported; later it changes nothing. Gradio writes no stub for a class that has no file."""
+    getfile = inspect.getfile
 
-    def no_file(_: object) -> str:
-        raise FileNotFoundError
+    def file_of(what: Any) -> str:
+        if isinstance(what, type):
+            raise FileNotFoundError
+        return getfile(what)
 
-    return _replaced(inspect, "getfile", no_file)
+    return _replaced(inspect, "getfile", file_of)
 
 
 def no_server() -> ContextDecorator:
