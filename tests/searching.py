@@ -16,7 +16,7 @@ def brought(bench, lines, session=None):
 
 
 def indexing(bench, lines, session=None):
-    """A session, by default a new one, whose corpus is these lines, or the column "text" of a table; and the steps that indexed it."""
+    """A session, by default a new one, whose corpus is lines, or the column "text" of a table; and the steps that indexed it."""
     session = brought(bench, lines, session)
     return session, list(index(bench, session, ["text"]))
 

@@ -15,7 +15,7 @@ from playwright.sync_api import Locator, Page, expect
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.preparing import EXAMPLES, example_table
 from tests.attacks.small_home import planned, tiny_model
-from tests.browser.chromium import go_to
+from tests.browser.chromium import go_to, until
 from tests.browser.conftest import SERVED
 from tests.browser.corpus import choose_model, open_example
 from tests.browser.present import smallest_presented
@@ -306,6 +306,23 @@ def test_runs_are_a_table_and_delete_asks_first(visit, small_run):
     delete_for_good(page, row)
     expect(page.locator("#run-message")).to_contain_text("The run kept run is deleted.")
     expect(page.locator("#step-verdict")).not_to_be_visible()
+
+
+def test_what_was_set_stays_when_a_menu_is_only_left(shared_tab):
+    """Gradio's menu tells that it was left by the Tab key as it tells a choice."""
+    page, sent = shared_tab, []
+    page.locator("#example-requests_scored").click()
+    settings(page, epochs=7)
+    change(page)
+    page.get_by_role("button", name=re.compile("Columns")).click()
+    page.on("request", lambda request: sent.append(request) if request.url.endswith("/queue/join") else None)
+    for menu in ("#trained", "#first-column"):
+        expect(page.locator("#estimate")).to_contain_text("Extrapolated")
+        page.locator(f"{menu} input").focus()
+        sent.clear()
+        page.keyboard.press("Tab")
+        until(page, lambda: len(sent) >= 2)  # the answer is on the page: the second asks for an estimate
+        expect(page.locator("#epochs input")).to_have_value("7")
 
 
 def test_the_main_button_stays_where_it_is(page):

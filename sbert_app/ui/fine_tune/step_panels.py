@@ -132,7 +132,7 @@ class PlanPanel:
     """
 
     def __init__(self) -> None:
-        self.base = gr.State("")  # the model that the settings were made for
+        self.base = gr.State("")  # the model that the settings are for, "" without data
         with gr.Accordion("How to train", elem_id="plan-fold") as self.fold:  # closed once a training runs
             self._draw()
         self.tuned: list[Any] = [self.objective, *self._numbers.values(), *self.adjusted.values(), self._curve]

@@ -76,8 +76,8 @@ class _FineTuneTab:
         for changed in (upload, *examples, remapped, split, *parts):
             changed.success(**estimating)
             panel.compare_after(changed)
-        preset = gr.on([plan.preset.input, plan.cross.input], handler(self._on_preset), self._everything, settings, **PRIVATE)
-        preset.success(**estimating)
+        for menu, work in ((plan.preset, self._on_preset), (plan.cross, self._on_trained)):
+            menu.input(handler(work), self._everything, settings, **PRIVATE).success(**estimating)
         self._model.change(handler(self._on_model), self._everything, [*settings, plan.estimate], **PRIVATE)
         plan.objective.input(handler(plan.explain), plan.objective, settings, **PRIVATE)
         gr.on([c.input for c in plan.tuned], trigger_mode="always_last", **estimating)
@@ -134,7 +134,10 @@ class _FineTuneTab:
             return {self.data.refused: view.refused(Path(file or "").name, str(error)), component: None}
 
     def _on_columns(self, values: Values) -> Updates:
-        updates = self._show(self.data.read(values), values[self.plan.preset], values[self._model], values[self.plan.cross])
+        before, data = preparing.current(values[self._session]), self.data.read(values)
+        if data is before:  # Gradio's menu tells that it was left like a choice
+            return {self.settings: gr.Column(visible=True)}
+        updates = self._show(data, values[self.plan.preset], values[self._model], values[self.plan.cross])
         # Unchanged values are not sent back, because the user may have changed them meanwhile.
         for component in self.data.columns[1:]:
             if updates[component]["value"] == values[component]:
@@ -168,11 +171,17 @@ class _FineTuneTab:
     def _on_preset(self, values: Values) -> Updates:
         return self._show_preset(self.data.read(values), *(values[box] for box in (self.plan.preset, self._model, self.plan.cross)))
 
+    def _on_trained(self, values: Values) -> Updates:
+        """Show the preset's settings for what is trained now; what was set stays where the menu was only left."""
+        trained = values[self.plan.cross] or values[self._model]
+        return {self.plan.base: trained} if trained == values[self.plan.base] else self._on_preset(values)
+
     def _on_model(self, values: Values) -> Updates:
         """An untrained network needs other settings than a trained model: show the preset's. Else keep what is set."""
         base, model = values[self.plan.base], values[self._model]
         if not base or is_untrained(base) == is_untrained(model):
-            return {self.plan.base: base, self.plan.start: start_button(values[self.plan.cross] or model)}
+            trained = values[self.plan.cross] or model
+            return {self.plan.base: base and trained, self.plan.start: start_button(trained)}
         return {**self._on_preset(values), self.plan.estimate: ""}
 
     def _on_estimate(self, values: Values) -> Iterator[str]:
