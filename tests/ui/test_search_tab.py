@@ -98,7 +98,7 @@ def test_filters_that_one_search_sets_count_for_those_beside_it_unless_they_are_
 def test_what_is_refused_is_not_kept(tab, session, values):
     """A reload would bring it back, to be refused again."""
     with pytest.raises(UserError):
-        tab._on_search(values | {tab.options.cross: "no-such-model"})
+        tab._on_search(values | {tab.options.cross: "/no/such/folder"})
     late = tab._on_opened(values | {tab.query: "no sound"})
     assert tab.hits not in late and session.get(LastSearch).values == {}  # its error is on the page
     assert tab.hits in tab._on_opened(values | {tab._opened: "b2"})
