@@ -18,7 +18,7 @@ from sbert_app.environment import settings_from_environment
 from sbert_app.evaluation.agreement import spearman
 from sbert_app.evaluation.verdict import judge, predict
 from sbert_app.grid.loading import load_system
-from sbert_app.grid.support_vectors import FOLDS, Folds, cut, predict_folds
+from sbert_app.grid.support_vectors import FOLDS, cut, predict_folds
 from sbert_app.grid.systems import CROSS, SBERT, SVR, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.labelled.example_set import Examples, column_groups, pair_groups
 from sbert_app.models.bundled import bundled_cross_encoder
@@ -28,6 +28,7 @@ from sbert_app.runtime.workbench import Workbench, close
 from sbert_app.training.crossing import PairTrainee, pairs_of
 from sbert_app.training.options import TrainingOptions
 from sbert_app.training.siamese import finish
+from sbert_app.vectors import Rows
 from tests.benchmarks import data
 from tests.benchmarks.timing import show as show_table
 from tests.benchmarks.training import fit, train
@@ -40,7 +41,7 @@ UNUSED = 16  # training pairs as the dev part that a trainer must have; its scor
 KEPT = Path(".bench") / "arguments"
 
 
-def arguments() -> tuple[Examples, dict[str, Folds]]:
+def arguments() -> tuple[Examples, dict[str, Rows]]:
     """The graded pairs, and the fold of each by protocol. A pair that occurs twice lies in one fold."""
     rows = data.rows("argument/ukp_aspect")
     targets = np.array([GRADES[row["label4"]] for row in rows]) / max(GRADES.values())
@@ -78,7 +79,7 @@ def train_all(names: list[str]) -> None:
         print(name, protocol, fold, *measured(scores, examples.gold[tested]), flush=True)
 
 
-def learnt(protocol: str, folds: Folds) -> dict[str, Scores]:
+def learnt(protocol: str, folds: Rows) -> dict[str, Scores]:
     """The scores of each trained system by name, (n,), nan in folds that are not trained yet."""
     scores = {f"{name}, trained": np.full(len(folds), np.nan, np.float32) for name in TRAINED}
     for name in TRAINED:

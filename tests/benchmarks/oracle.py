@@ -18,7 +18,7 @@ from sentence_transformers.evaluation import EmbeddingSimilarityEvaluator, Infor
 
 from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.data_set import DataSet
-from sbert_app.grid.loading import joined, of_encoder
+from sbert_app.grid.loading import of_encoder
 from sbert_app.grid.reading import read_data_set, read_folder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.files.finding import DEFAULT_ENCODER, bundled_folder
@@ -26,6 +26,7 @@ from sbert_app.runtime.device import Device
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Limits, Settings
 from sbert_app.tables import read_table
+from sbert_app.vectors import in_order
 from tests.benchmarks.timing import show
 from tests.grid import mteb_tasks
 
@@ -56,7 +57,7 @@ class RememberingDevice:
     """A device that computes each sentence once; it has what `of_encoder` calls."""
 
     def __init__(self, device: Device, encoder: Encoder) -> None:
-        self.remembered = Remembered(lambda sentences: joined(len(sentences), device.stream(encoder, sentences)))
+        self.remembered = Remembered(lambda sentences: in_order(device.stream(encoder, sentences), len(sentences), encoder.dim))
 
     def stream(self, _: Encoder, sentences: Sequence[str], prompt: str = "") -> Iterator[tuple[np.ndarray, np.ndarray]]:
         yield np.arange(len(sentences)), self.remembered([prompt + sentence for sentence in sentences])
