@@ -193,7 +193,7 @@ def expectations(home: Path, ids: Ids) -> dict[str, Any]:
     """What each check gives in the whole home."""
     visit = Visit.begin(home, ids)
     values = {name: getattr(visit, name)() for name in CHECKS}
-    if values["resume"] != np.round(values["finished"][1]["after"], 5).tolist():
+    if values["resume"] != np.round(values["finished"][1].after, 5).tolist():
         raise UnnoticedError("the resumed run differs from the one that was not interrupted")
     return values
 
