@@ -91,21 +91,25 @@ def recall(rows, truth):
     return np.mean([len(set(own) & set(best)) / len(best) for own, best in zip(rows.tolist(), truth.tolist(), strict=True)])
 
 
+def stored(address, rows=TABLE, facts=FACTS):
+    """A new collection of these rows."""
+    made = create_collection(address, facts)
+    made.upsert(rows)
+    made.finish(facts)
+    return made
+
+
 @pytest.fixture(scope="module")
 def collection(tmp_path_factory):
     """All rows in milvus-lite, with an exact index. Only for tests that change nothing."""
-    opened = create_collection(f"{tmp_path_factory.mktemp('milvus')}/store.db/rows", FACTS)
-    opened.upsert(TABLE)
-    opened.finish(FACTS)
+    opened = stored(f"{tmp_path_factory.mktemp('milvus')}/store.db/rows")
     yield opened
     opened.close()
 
 
 @pytest.fixture
 def small(tmp_path):
-    opened = create_collection(f"{tmp_path}/store.db/rows", FACTS)
-    opened.upsert(TABLE.slice(0, 30))
-    opened.finish(FACTS)
+    opened = stored(f"{tmp_path}/store.db/rows", TABLE.slice(0, 30))
     yield opened
     opened.close()
 
@@ -383,9 +387,7 @@ while time.monotonic() < deadline:
 
 
 def test_two_processes_search_while_a_third_writes(server):
-    opened = create_collection(f"{server.url}/rows", FACTS)
-    opened.upsert(TABLE.slice(0, 500))
-    opened.finish(FACTS)
+    opened = stored(f"{server.url}/rows", TABLE.slice(0, 500))
     start = [sys.executable, "-c", READER, opened.address]
     readers = [subprocess.Popen(start, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     assert [reader.stdout.readline() for reader in readers] == ["ready\n"] * 2
@@ -406,9 +408,7 @@ def test_ranges_over_columns_in_several_forms_leave_the_rows_that_a_person_count
     metadata = {METADATA + name: list(cells) for name, cells in MIXED.items()}
     sentences = [f"Note {i}" for i in range(12)]
     rows = {ROW: list(range(12)), SENTENCE: sentences, **metadata, EMBEDDING: embedding_column(EMBEDDINGS[:12])}
-    opened = create_collection(f"{tmp_path}/store.db/notes", facts)
-    opened.upsert(pa.table(rows, schema=facts.schema))
-    opened.finish(facts)
+    opened = stored(f"{tmp_path}/store.db/notes", pa.table(rows, schema=facts.schema), facts)
     for column, bounds, expected, unreadable, unclear in EXPECTED:
         found = opened.search(EMBEDDINGS[:1], 12, {column: bounds})[1][0]
         assert sorted(found[found >= 0]) == expected, (column, bounds)
@@ -422,9 +422,7 @@ def test_ranges_over_columns_in_several_forms_leave_the_rows_that_a_person_count
 
 def test_a_collection_of_an_earlier_version_tells_that_rows_in_another_form_are_missing(tmp_path):
     former = replace(FACTS, scales={"amount": "numbers", "day": "ISO dates"})
-    opened = create_collection(f"{tmp_path}/store.db/rows", former)
-    opened.upsert(TABLE.slice(0, 30))
-    opened.finish(former)
+    opened = stored(f"{tmp_path}/store.db/rows", TABLE.slice(0, 30), former)
     assert "earlier version, which read column 'day' only as ISO dates" in opened.unread({"day": {"from": "2026"}})[-1]
     mask = matching_rows(FACTS.cells(TABLE.slice(0, 30), ["day"]), {"day": {"from": "2026"}}).mask
     found = opened.search(EMBEDDINGS[:1], 30, {"day": {"from": "2026"}})[1][0]

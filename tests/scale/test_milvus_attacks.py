@@ -16,14 +16,14 @@ pytest.importorskip("milvus_lite")
 
 from pymilvus import DataType, MilvusClient
 
-from sbert_app.collections import create_collection, open_collection
+from sbert_app.collections import open_collection
 from sbert_app.collections.collection import FILE_BITS, ROW, CollectionError
 from sbert_app.collections.milvus import index as index_module
 from sbert_app.collections.milvus import store
 from sbert_app.collections.milvus.index import PROPERTY, Index, properties_of
 from sbert_app.collections.milvus.rows import schema_for
 from sbert_app.errors import UserError
-from tests.scale.test_milvus import DIM, FACTS, QUERIES, TABLE
+from tests.scale.test_milvus import DIM, FACTS, QUERIES, TABLE, stored
 
 ANSWERS = {
     "nothing": b"",
@@ -52,9 +52,7 @@ def test_a_server_that_is_no_milvus_is_told_within_seconds(answer):
 def test_a_server_that_hangs_while_it_is_asked_is_told_within_bounded_time(server, monkeypatch):
     for module in (store, index_module):
         monkeypatch.setattr(module, "READ_SECONDS", 2.0)
-    opened = create_collection(f"{server.url}/rows", FACTS)
-    opened.upsert(TABLE.slice(0, 100))
-    opened.finish(FACTS)
+    opened = stored(f"{server.url}/rows", TABLE.slice(0, 100))
     os.kill(server._process.pid, signal.SIGSTOP)
     try:
         for call in (lambda: opened.search(QUERIES[:1], 5), opened.count, lambda: opened.fetch([1]), lambda: list(opened.scan())):
@@ -160,9 +158,7 @@ def test_rows_that_something_else_wrote_are_told_or_left_out(client, tmp_path):
     "value", ["\0", "\ud800", '"] or row > 0 or sentence in ["', "x" * 100_000, "%' --", "{}{team}", "\u202e"], ids=ascii
 )
 def test_hostile_filters_give_rows_that_fit_or_a_sentence(tmp_path, value):
-    opened = create_collection(f"{tmp_path}/store.db/rows", FACTS)
-    opened.upsert(TABLE.slice(0, 50))
-    opened.finish(FACTS)
+    opened = stored(f"{tmp_path}/store.db/rows", TABLE.slice(0, 50))
     of_team = ({"team": team} for team in (value, {"contains": value}, [value] * 50))
     for filters in (*of_team, {value: "x"}, {"amount": {"from": value}}):
         try:
@@ -179,9 +175,7 @@ def test_hostile_names_are_refused_before_anything_is_asked(name):
 
 
 def test_a_collection_whose_files_were_dropped_from_its_facts_shows_no_row_of_them(tmp_path):
-    opened = create_collection(f"{tmp_path}/store.db/rows", replace(FACTS, files=FACTS.files[:1]))
-    opened.upsert(TABLE.slice(0, 30))
-    opened.finish(replace(FACTS, files=FACTS.files[:1]))
+    opened = stored(f"{tmp_path}/store.db/rows", TABLE.slice(0, 30), replace(FACTS, files=FACTS.files[:1]))
     assert (opened.search(QUERIES[:2], 30)[1] >> FILE_BITS < 1).all()
     assert all((table.column(ROW).to_numpy() >> FILE_BITS == 0).all() for table in opened.scan())
     opened.close()
