@@ -41,7 +41,6 @@ TOLERANCE = 1e-3  # largest difference between the outputs of torch and of the n
 ROOT = Path(__file__).parents[2]
 
 sys.modules["openvino_telemetry"] = None  # type: ignore[assignment]  # OpenVINO, imported after this, then has none to send
-warnings.filterwarnings("ignore", category=torch.jit._trace.TracerWarning)  # of branches, which `_check` tries
 
 
 class ConversionError(Exception):
@@ -163,6 +162,7 @@ def convert(kind: str, out: Path, folder: Path, adapter: Path | None = None) -> 
     """Write a model's network to `out`, in fp32. Raises ValueError if its outputs are not those of torch."""
     import openvino
 
+    warnings.filterwarnings("ignore", category=torch.jit._trace.TracerWarning)  # of branches, which `_check` tries
     module, inputs = _module(kind, folder, adapter)
     small, large = (_example(lengths, inputs) for lengths in EXAMPLE)
     with torch.inference_mode():
