@@ -312,6 +312,7 @@ def test_what_was_set_stays_when_a_menu_is_only_left(shared_tab):
     """Gradio's menu tells that it was left by the Tab key as it tells a choice."""
     page, sent = shared_tab, []
     page.locator("#example-requests_scored").click()
+    expect(page.locator("#estimate")).to_contain_text("Extrapolated")
     settings(page, epochs=7)
     change(page)
     page.get_by_role("button", name=re.compile("Columns")).click()
