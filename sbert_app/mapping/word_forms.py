@@ -8,23 +8,21 @@ from collections.abc import Container, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sbert_app.explain.words import FUNCTION_WORDS
+
 TAGS = "a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|pre|script|span|strong|table|td|th|tr|u|ul"
 MARKUP = re.compile(rf"</?(?:{TAGS})\b[^<>]{{0,300}}>|&?(?:\#x?\d+|amp|apos|gt|lt|nbsp|quot);|(?:https?://|www\.)\S+")
 WORD = r"\b[^\W\d_][\w+#-]{0,29}(?:'(?!s\b)[\w+#-]{0,9})?\b[+#]*"  # starts with a letter, ends before 's; c++ and c# stay whole
 TOKEN = re.compile(rf"({WORD})|[\d.,;:!?()]+")  # findall gives "" for a number or a stop: no term goes across
 # Words that carry no topic in any cluster.
-STOP_WORDS = frozenset(
-    """s t d m re ve ll n't
-a able about after again ago all already also always am an and another any anyone anything are as at back be because been before
-being both but by came can can't cannot come comes coming could couldn't did didn't do does doesn't doing don don't down during
-each even every everything few find first for from gave get gets getting give gives giving go goes going gone got had has have
-having he help her here hers him his how however i i'd i'll i'm i've if in into instead is isn isn't it it's its just keep keeps
-kept know known last let like long made make makes making many may me mean means might more most much must my need needed needs
-never new no nor not nothing now of off often on once one only or other our out over own please put quite rather really said same
-saw say saying says see seem seems seen she should since so some someone something still such take taken takes taking tell than
-thank thanks that that's the their them then there these they thing things this those though through to today together told too
-took toward trying try tried two under until up upon us use used uses using usually very via want wanted wants was way we well
-went were what when where whether which while who whom whose why will with within without won won't would yet you your yours
+STOP_WORDS = FUNCTION_WORDS | frozenset(
+    """s t d m re ve ll n't able again ago already always another anyone anything back both came can't cannot come comes coming
+couldn't didn't doesn't don don't down during each even every everything few find first gave get gets getting give gives giving
+go goes going gone got help however instead isn isn't keep keeps kept know known last let like long made make makes making many
+mean means need needed needs never new no nor not nothing now often once one put quite rather really said same saw say saying
+says see seem seems seen since someone something still take taken takes taking tell thank thanks thing things though today
+together told took toward trying try tried two upon use used uses using usually via want wanted wants way well went whether
+within without won won't yet
 january february march april june july august september october november december
 monday tuesday wednesday thursday friday saturday sunday
 amp com font href html http https lt gt nbsp quot src www
