@@ -1,7 +1,8 @@
 """What a search gives, and the ways to rank; what a session keeps of an indexing."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.corpus.ranking.lexical import Span
@@ -16,7 +17,7 @@ RANKINGS = {
 }
 DEFAULT_RANKING = MAXSIM
 FORMER_MODEL = "former"  # what can stand beside the hits, as any of RANKINGS
-NAMED = 10  # rows that repeat the text of a hit
+NAMED, MOST_REPEATS = 10, 2_000  # rows that repeat the text of a hit: named on it; of all hits, in files
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,7 @@ class SearchResult:
 
     store: set if a collection was searched; `fitting` is then the number of all its rows. cautions: sentences on rows that a filter
     could not read, and on a query in a language that the model does not read. read: how many rows the model has read, None for all.
+    repeats: by the row of a hit, the other rows with its text, each with its metadata; of all hits at most MOST_REPEATS.
     """
 
     query: str
@@ -98,6 +100,7 @@ class SearchResult:
     store: Store | None = None
     cautions: tuple[str, ...] = ()
     read: int | None = None
+    repeats: Mapping[int, list[tuple[int | str, dict[Any, Any]]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def test_the_line_above_the_hits_says_rows_ranking_and_index():
 def test_no_raw_id_is_on_screen_or_in_the_file():
     html = view.results(result(DENSE))
     assert "<span>row</span> 1 of b.csv" in html and "4,294,967,297" not in html and "row 4294967297" not in html
-    assert view.hit_record(result(DENSE).hits[0])["row"] == "1 of b.csv"
+    assert next(view.hit_records(result(DENSE).hits[0]))["row"] == "1 of b.csv"
 
 
 def test_the_panel_names_what_the_app_offers_and_the_command_to_make_one(shared_bench):

@@ -3,11 +3,11 @@
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sbert_app.corpus.hits import MAXSIM, NAMED, Hit, SearchResult
+from sbert_app.corpus.hits import MAXSIM, MOST_REPEATS, NAMED, Hit, SearchResult
 from sbert_app.corpus.indexed import IndexedCorpus, Ranking
 from sbert_app.corpus.ranking.fusion import compared_order
 from sbert_app.corpus.ranking.maxsim import COMPARED, best_sentence
@@ -110,7 +110,7 @@ def _result(query: str, indexed: IndexedCorpus, ranked: Ranking, before: dict[st
             row_name=corpus.row_names.get(int(corpus.rows[row]), ""),
             bm25=words,
             copies=len(copies[place]),
-            copy_rows=tuple(copies[place][:NAMED]),
+            copy_rows=tuple(corpus.row_label(number) for number in corpus.rows[copies[place][:NAMED]].tolist()),
             passage=passages.span(passage) if passages and passage >= 0 else None,
             context=passages.around(passage) if passages and passage >= 0 else None,
         )
@@ -118,15 +118,28 @@ def _result(query: str, indexed: IndexedCorpus, ranked: Ranking, before: dict[st
     ]
     milliseconds = before | ranked.milliseconds
     rows_read, counts = indexed.growing.read if indexed.growing else None, (len(corpus), ranked.fitting)
-    return SearchResult(query, hits, milliseconds, indexed.model, *counts, ranking, cautions=ranked.notes, read=rows_read)
+    return SearchResult(
+        query, hits, milliseconds, indexed.model, *counts, ranking, cautions=ranked.notes, read=rows_read,
+        repeats=_repeats(corpus, hits, copies),
+    )  # fmt: skip
 
 
-def _copies(corpus: Corpus, ranked: Ranking) -> list[list[int | str]]:
-    """For each row of a ranking the other rows with its text, of those that fit the filters."""
+def _repeats(corpus: Corpus, hits: list[Hit], copies: list[list[int]]) -> dict[int, list[tuple[int | str, dict[Any, Any]]]]:
+    """See `SearchResult.repeats`."""
+    repeats, room = dict[int, list[tuple[int | str, dict[Any, Any]]]](), MOST_REPEATS
+    for hit, others in zip(hits, copies, strict=True):
+        if others := others[:room]:
+            room -= len(others)
+            labels = map(corpus.row_label, corpus.rows[others].tolist())
+            repeats[hit.row] = list(zip(labels, corpus.metadata.iloc[others].to_dict("records"), strict=True))
+    return repeats
+
+
+def _copies(corpus: Corpus, ranked: Ranking) -> list[list[int]]:
+    """For each row of a ranking the places of the other rows with its text, of those that fit the filters."""
     rows = ranked.rows.tolist()
     texts: dict[str, list[int]] = {corpus.sentences[row]: [] for row in rows}
     for other, sentence in enumerate(corpus.sentences):
         if sentence in texts and (ranked.mask is None or ranked.mask[other]):
             texts[sentence].append(other)
-    labels = corpus.rows.tolist()
-    return [[corpus.row_label(labels[other]) for other in texts[corpus.sentences[row]] if other != row] for row in rows]
+    return [[other for other in texts[corpus.sentences[row]] if other != row] for row in rows]

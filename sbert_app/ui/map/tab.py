@@ -60,7 +60,7 @@ class MapTab:
         for event, js in ((tab.select, OPENED_TAB), (shown.then, OPENED_CORPUS)):
             seen = event(None, None, [self.reduced_motion, self.in_view], js=js, **PRIVATE)
             self.job.listen(seen.then, self._on_in_view, [*session, self.in_view, *inputs], outputs, None)
-        gr.on(bar.options.changes, handler(self._on_regroup), [*session, *bar.options.values], grouped, **PRIVATE)
+        gr.on(bar.options.changes, handler(self._on_regroup), [*session, *bar.options.values], [*grouped, panel.bridge], **PRIVATE)
         inputs = [*session, bar.colour, self.shown_colour]
         recoloured = bar.colour.input(handler(self._on_colour), inputs, [self.plot, self.shown_colour, panel.groups], **PRIVATE)
         recoloured.failure(lambda shown: shown, self.shown_colour, bar.colour, **PRIVATE)
@@ -142,7 +142,7 @@ class MapTab:
         options = ClusterOptions.read(*grouping)
         if session.get(CorpusMap) is None:
             return {self.plot: gr.skip()}  # the options are for the map that will be drawn
-        return self._grouped(session, regroup(self._bench, session, options))
+        return {**self._grouped(session, regroup(self._bench, session, options)), self.panel.bridge: chart.highlight(None)}
 
     def _on_colour(self, session: Session, column: str, shown: str) -> Updates:
         """Recolour the map. Gradio sends each choice twice; the second is ignored, because the points are megabytes."""

@@ -1,6 +1,6 @@
 """Render search hits."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from markupsafe import Markup
 
@@ -40,7 +40,7 @@ def results(result: SearchResult, other: SearchResult | None = None, judged: Map
     query = Markup('<div data-query="{}">{}</div>')
     if not result.hits:
         return query.format(result.query, html.empty(NO_HITS) + html.cautions(result.cautions))
-    records = [hit_record(hit) for hit in result.hits]
+    records = [record for hit in result.hits for record in hit_records(hit, result.repeats.get(hit.row, ()))]
     total = f"{_amount(result)} in {sum(result.milliseconds.values()):,.0f} ms{_ranked_by(result)}"
     index = f"{result.store.index} · " if result.store else ""
     compare = "" if other or result.store or result.ranking == WORDS else COMPARE
@@ -98,14 +98,15 @@ def _ranked_by(result: SearchResult) -> str:
     return f" · {ORDERED_BY[result.ranking]}" if result.ranking in ORDERED_BY else ""
 
 
-def hit_record(hit: Hit) -> dict[str, object]:
-    """A hit as a flat record for export; metadata columns keep their names unless they clash."""
-    record: dict[str, object] = {"rank": hit.rank, "row": hit.row_name or hit.row}
-    record |= {"score": round(hit.score, 4), "sentence": hit.sentence}
+def hit_records(hit: Hit, repeats: Sequence[tuple[int | str, Mapping[str, str]]] = ()) -> Iterator[dict[str, object]]:
+    """A flat record for export of a hit, and one of each row that repeats its text; metadata keeps its names unless they clash."""
     scores = {"bm25": hit.bm25, "maxsim": hit.maxsim, "cross_encoder_score": hit.cross_score}
-    record |= {"copies": hit.copies} if hit.copies else {}
-    record |= {name: round(score, 4) for name, score in scores.items() if score is not None}
-    return record | {(f"{key}_" if key in record else key): value for key, value in hit.metadata.items()}
+    known = {name: round(score, 4) for name, score in scores.items() if score is not None}
+    for row, metadata in ((hit.row_name or hit.row, hit.metadata), *repeats):
+        record: dict[str, object] = {"rank": hit.rank, "row": row, "score": round(hit.score, 4), "sentence": hit.sentence}
+        record |= {"copies": hit.copies} if hit.copies else {}
+        record |= known
+        yield record | {(f"{key}_" if key in record else key): value for key, value in metadata.items()}
 
 
 def _hits(result: SearchResult, judged: Mapping[int, int], other: SearchResult | None = None) -> Markup:

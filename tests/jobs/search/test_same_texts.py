@@ -3,7 +3,9 @@
 import pytest
 
 from sbert_app.corpus.hits import RANKINGS
+from sbert_app.jobs.search import ranked_hits
 from sbert_app.tables import read_table
+from sbert_app.ui.search.view import hit_records
 from tests.searching import indexed, search
 
 TOPICS = "refund parcel password invoice printer keyboard battery screen".split()
@@ -27,5 +29,13 @@ def test_so_many_texts_are_found_as_are_asked_for_though_rows_repeat(shared_benc
 def test_copies_are_counted_among_the_rows_that_fit_the_filters(shared_bench, tmp_path):
     (tmp_path / "a.csv").write_text("text,team\n" + "".join(f"Please help with my {TOPICS[i % 4]},{i % 3}\n" for i in range(24)))
     session = indexed(shared_bench, read_table(tmp_path / "a.csv", shared_bench.settings.limits))
-    hits = search(shared_bench, session, "refund", 10, {"team": "0"}).hits
-    assert [hit.copies for hit in hits] == [1, 1, 1, 1]
+    result = search(shared_bench, session, "refund", 10, {"team": "0"})
+    assert [hit.copies for hit in result.hits] == [1, 1, 1, 1]
+    saved = [record for hit in result.hits for record in hit_records(hit, result.repeats[hit.row])]
+    assert sorted(record["row"] for record in saved) == list(range(1, 25, 3)) and {record["team"] for record in saved} == {"0"}
+
+
+def test_a_text_in_very_many_rows_is_saved_in_the_first_of_them(shared_bench, searched, monkeypatch):
+    monkeypatch.setattr(ranked_hits, "MOST_REPEATS", 95)
+    result = search(shared_bench, searched, "help with a refund please", 6)
+    assert [len(repeats) for repeats in result.repeats.values()] == [93, 2] and result.hits[0].row in result.repeats
