@@ -10,7 +10,7 @@ from itertools import chain, islice
 from typing import Any
 
 from sbert_app.errors import UserError
-from sbert_app.tables.collecting import Collector, long_cell
+from sbert_app.tables.collecting import Collector, first_row, long_cell
 from sbert_app.tables.decoding import TextFile
 from sbert_app.tables.table import LINE_COLUMN, Content, Form
 from sbert_app.wording import storable
@@ -131,26 +131,23 @@ def with_header(name: str, every_row: Iterable[list[str]]) -> tuple[list[str], l
     """Find the header: (names of the columns, notes, the rows below as a stream). Raises UserError for a file without rows."""
     rows = without_blank_end(name, every_row)
     head = list(islice(rows, SNIFFED_LINES))
-    start = _first_row(head)
+    start = first_row(head)
     if start is None:
         raise UserError(f"'{name}' has no rows. Choose a file with at least one sentence.")
     skipped = sum(map(any, head[:start]))
     notes = [f"{skipped} {'line' if skipped == 1 else 'lines'} above the header left out."] if skipped else []
     header = [cell.strip() for cell in head[start]]
-    named = any(header) and all(map(_may_be_a_name, header))
+    named = any(header) and (all(map(_may_be_a_name, header)) or _asks(header, head[start + 1 :]))
     if not named:
         header = [LINE_COLUMN] if len(header) == 1 else [f"column_{i}" for i in range(1, len(header) + 1)]
         notes.append("No header row was found: the first row was read as data.")
     return header, notes, chain(head[start + named :], rows)
 
 
-def _first_row(rows: Sequence[Sequence[str]]) -> int | None:
-    """The index of the first row of the table. A title above it is shorter than the rows, or fills one cell of three or more."""
-    filled = [sum(map(bool, map(str.strip, row))) for row in rows]
-    ((width, _),) = Counter(len(row) for row in rows if any(row)).most_common(1) or [(0, 0)]
-    least = 2 if width >= 3 else 1
-    fitting = (i for i, count in enumerate(filled) if count >= least and len(rows[i]) == width)
-    return next(fitting, next((i for i, count in enumerate(filled) if count), None))
+def _asks(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a few names of a header are questions, such as "same issue?": no cell is found again in the rows below."""
+    named = all(_may_be_a_name(cell.removesuffix("?")) for cell in header) and 2 * sum(map(_may_be_a_name, header)) > len(header)
+    return named and not any(cell == below.strip() for row in rows for cell, below in zip(header, row, strict=False))
 
 
 def _may_be_a_name(cell: str) -> bool:

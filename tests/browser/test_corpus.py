@@ -62,7 +62,7 @@ def test_a_file_dropped_anywhere_is_taken_and_the_corpus_is_the_same_on_every_ta
 def test_another_model_in_the_header_says_which_one_the_index_is_of(page, other_model):
     open_example(page, "Household advice")
     choose_model(page, other_model)
-    expect(page.locator("#stale")).to_contain_text("field_notes.csv is indexed with all-MiniLM-L6-v2, which Search")
+    expect(page.locator("#stale")).to_have_text("Search, Duplicates and Map use all-MiniLM-L6-v2 until you index again.")
     expect(page.locator("#index-again")).to_contain_text(re.compile(r"Index again with first-token \(about .* s\)"))
     page.locator("#index-again").click()
     expect(page.locator("#stale")).to_be_hidden()

@@ -38,6 +38,13 @@ def test_a_file_without_header_is_read_from_its_first_row(read):
     assert "No header row was found" in table.notes[0]
 
 
+def test_a_name_of_a_column_may_ask(read):
+    table = read("a.csv", "message_a,message_b,same issue?\nIt broke,Not whole,yes\nIt is late,It broke,no\n")
+    assert list(table.frame.columns) == ["message_a", "message_b", "same issue?"] and table.notes == ()
+    for row in ("Where?,late,yes", "Where?,Is it late?,1st"):  # "yes" is found again below; most cells ask
+        assert len(read("a.csv", f"{row}\nIt broke,Not whole,yes\nIt is late,It broke,no\n").frame) == 3
+
+
 def test_equal_and_blank_column_names_are_told_apart(read):
     table = read("a.tsv", "text\ttext\t\t\na\tb\tc\td\n")
     assert list(table.frame.columns) == ["text", "text_2", "column_3", "column_4"] and len(table.frame) == 1

@@ -50,8 +50,8 @@ def test_the_header_has_the_name_and_all_rows(opened):
 
 
 def test_another_model_in_the_header_does_not_offer_to_index_a_collection(opened):
-    line = stale(OtherIndex("big", "all-MiniLM-L6-v2", "other", None))
-    assert "was made with all-MiniLM-L6-v2, which Search, Duplicates and Map use" in line and "index again" not in line
+    line = stale(OtherIndex("all-MiniLM-L6-v2", "other", None))
+    assert "Made with <b>all-MiniLM-L6-v2</b>, which Search, Duplicates and Map use" in line and "index again" not in line
 
 
 def result(ranking: str, filtered: bool = False) -> SearchResult:

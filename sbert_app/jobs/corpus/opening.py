@@ -119,7 +119,6 @@ def _checked_id(bench: Workbench, corpus_id: str) -> str:
 class OtherIndex:
     """An open corpus and both models. seconds: of indexing it, extrapolated from a sample; None: a collection keeps its model."""
 
-    name: str
     model: str
     other_model: str
     seconds: float | None
@@ -133,12 +132,12 @@ def other_index(bench: Workbench, session: Session, model: str) -> OtherIndex | 
     encoder = bench.registry.encoder(model)
     if encoder.fingerprint == indexed.fingerprint:
         return None
-    if collection := session.get(OpenCollection):
-        return OtherIndex(collection.name, indexed.model, encoder.name, None)
+    if session.get(OpenCollection):
+        return OtherIndex(indexed.model, encoder.name, None)
     sentences = indexed.corpus.sentences
     sample = sentences[:: -(-len(sentences) // TIMED_SENTENCES)]
     with bench.device.hold(short=True):
         start = time.perf_counter()  # without waiting for others
         encoder.encode(sample)
         seconds = (time.perf_counter() - start) / len(sample) * (len(sentences) + len(indexed.passages or ()))
-    return OtherIndex(indexed.corpus.name, indexed.model, encoder.name, seconds)
+    return OtherIndex(indexed.model, encoder.name, seconds)

@@ -198,12 +198,9 @@ def stale(other: OtherIndex | None) -> Markup:
         return Markup()
     if other.seconds is None:
         return Markup(
-            '<p role="status">The collection <b>{}</b> was made with {}, which Search, Duplicates and Map use. '
-            "The chosen model is {}.</p>"
-        ).format(other.name, other.model, other.other_model)
-    return Markup(
-        '<p role="status"><b>{}</b> is indexed with {}, which Search, Duplicates and Map use until you index again.</p>'
-    ).format(other.name, other.model)
+            '<p role="status">Made with <b>{}</b>, which Search, Duplicates and Map use. The chosen model is {}.</p>'
+        ).format(other.model, other.other_model)
+    return Markup('<p role="status">Search, Duplicates and Map use <b>{}</b> until you index again.</p>').format(other.model)
 
 
 def index_again(other: OtherIndex | None) -> str:
