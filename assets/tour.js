@@ -12,7 +12,7 @@
       at: '#comparison', tab: 'Similarity', act: () => [...document.querySelectorAll('.gallery button, button.gallery-item')].find(b => b.textContent.trim() === 'Negation')?.click(),
     },
     {
-      say: 'All other tabs work on your texts: drop a csv, a sheet or a text file anywhere on this page. For the tour, an example with 926 support tickets is opened.',
+      say: () => `All other tabs work on your texts: drop a csv, a sheet or a text file anywhere on this page. ${hasCorpus() ? 'The tour goes on with what is open.' : 'For the tour, an example with 926 support tickets is opened.'}`,
       at: '#corpus-menu', tab: 'Search', act: () => { if (!hasCorpus()) studio.pick({ example: 'support_tickets.csv' }); },
     },
     { say: 'Search by meaning: a good hit need not share a word with the query. Weak hits stand below a line.', at: '#hits', tab: 'Search' },
@@ -25,6 +25,23 @@
   ];
 
   let step = -1, before = null;
+
+  // What a visitor has typed comes back, also on the new page: the first step puts its own sentences there.
+  const TYPED = 'sbert-studio-typed', FIELDS = ['#sentence1 textarea', '#sentence2 textarea'];
+  function write(values) {
+    FIELDS.forEach((name, i) => {
+      const field = find(name);
+      if (!field || field.value === values[i]) return;
+      field.value = values[i];
+      field.dispatchEvent(new Event('input', { bubbles: true }));
+    });
+  }
+  (function restore(values) {
+    if (!values) return;
+    if (!document.body?.classList.contains('arrived')) { setTimeout(restore, 100, values); return; }
+    sessionStorage.removeItem(TYPED);
+    write(JSON.parse(values));
+  })(sessionStorage.getItem(TYPED));
 
   // Move the slider until the words beside it say so: an answer that was on its way takes its place.
   function slide(selector, value, shown, tries = 8) {
@@ -50,7 +67,7 @@
 
   function begin() {
     if (step >= 0) return;
-    before = { url: location.href, corpus: hasCorpus() };
+    before = { url: location.href, corpus: hasCorpus(), typed: FIELDS.map(name => find(name)?.value) };
     next();
   }
 
@@ -60,7 +77,7 @@
     const { say, tab: name } = STEPS[step];
     const box = find('#tour') ?? card();
     box.querySelector('.tour-count').textContent = `${step + 1} of ${STEPS.length}`;
-    box.querySelector('.tour-say').textContent = say;
+    box.querySelector('.tour-say').textContent = typeof say === 'function' ? say() : say;
     const button = box.querySelector('.tour-next');
     button.textContent = step + 1 < STEPS.length ? 'Next' : 'Done';
     button.focus();
@@ -89,7 +106,8 @@
     step = -1;
     find('#tour')?.remove();
     unmark();
-    if (before.corpus) { tab(new URL(before.url).searchParams.get('tab') ?? 'Similarity'); return; }
+    if (before.corpus) { write(before.typed); tab(new URL(before.url).searchParams.get('tab') ?? 'Similarity'); return; }
+    sessionStorage.setItem(TYPED, JSON.stringify(before.typed));
     studio.forget();
     location.replace(before.url);
   }

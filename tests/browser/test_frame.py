@@ -76,6 +76,11 @@ def test_on_a_phone_what_is_ready_has_a_row_that_can_be_closed_and_nothing_lies_
     row.get_by_role("button", name="Close").click()
     expect(row).to_have_count(0)
     assert page.evaluate(CONTENT) == top
+    go_to(page, "Search")
+    for column in ("topic", "difficulty"):
+        page.locator(f"#filters details[data-column={column}] summary").click()
+        card = page.locator(f"#filters details[data-column={column}] .popover-card").bounding_box()
+        assert card["x"] >= 0 and card["x"] + card["width"] <= 390
     go_to(page, "Timing")
     ticks, last = (page.locator(f"#race-ticks {name}").bounding_box() for name in (".ticks", "span:last-child"))
     assert last["x"] + last["width"] <= ticks["x"] + ticks["width"] + 1

@@ -163,8 +163,11 @@ def test_before_the_map_is_drawn_nothing_answers_and_a_finished_one_fills_the_wi
     expect(page.locator("#map-count")).to_be_hidden()
     moving = "() => getComputedStyle(document.querySelector('#map-draw')).transitionDuration"
     assert float(page.evaluate(moving).split(",")[0].rstrip("s")) < 0.001
+    page.locator("#map-clusters [data-group]").first.click()
+    page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData[0].selectedpoints")
     page.locator("#map-options button").first.click()
     group_into(page, 9)
+    page.wait_for_function(f"() => !document.querySelector('{PLOT}')._fullData[0].selectedpoints")  # nor is it chosen in the list
     page.get_by_role("radio", name="HDBSCAN", exact=True).check()
     expect(page.locator("#map-summary")).to_contain_text("HDBSCAN finds the number itself")
     colour_by(page, "Column: team")

@@ -54,10 +54,16 @@ def test_the_tour_is_left_at_any_step_and_keeps_ones_own_corpus(shared_page):
     page.locator("#use-pasted").click()
     page.locator("#index").click()
     expect(page.locator(".ready")).to_contain_text("is ready")
+    own = {"#sentence1 textarea": "my own words", "#sentence2 textarea": "are kept"}
+    for field, text in own.items():
+        page.locator(field).fill(text)
     begin(page)
+    expect(page.locator("#comparison")).to_contain_text("one may deny the other")
     page.keyboard.press("Enter")
     tell(page, 2)
     page.keyboard.press("Escape")
     expect(page.locator("#tour")).to_have_count(0)
     expect(page.locator("#corpus-menu")).to_contain_text("pasted: one line")
     expect(page.get_by_role("tab", name="Similarity", exact=True)).to_have_attribute("aria-selected", "true")
+    for field, text in own.items():
+        expect(page.locator(field)).to_have_value(text)

@@ -207,4 +207,4 @@ def index_again(other: OtherIndex | None) -> str:
     """The label of the button that indexes with the chosen model; "" where there is nothing to index again."""
     if other is None or other.seconds is None:
         return ""
-    return f"Index again with {_short(other.other_model)} (about {duration(other.seconds)})"
+    return f"Index again with {html.short(_short(other.other_model), 24)} (about {duration(other.seconds)})"

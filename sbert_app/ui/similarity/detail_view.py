@@ -23,7 +23,8 @@ NOTICED = 100.0  # milliseconds of waiting that a person notices
 POOLING_NAMES = {"mean": "mean of the tokens", "max": "max over time", "cls": "[CLS] token"}
 HINT = "Poolings the model was not trained with give cosines near 1: compare their order, not their values."
 OTHER_WORDS = (
-    "A low score proves no difference: {} pairs that mean the same in entirely other words have a median of {} with this model."
+    "A low score proves no difference: {} pairs that mean the same in entirely other words have a median of {} with this model. "
+    "Nor does a high one prove agreement: opposites share most of their words."
 )
 BY_SCORE = "By the score alone the answer would be “{}”; because of the caution it is “{}”."
 
