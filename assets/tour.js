@@ -19,7 +19,7 @@
     { say: 'Duplicates: rows that say the same in other words, each next to the row that would stay.', at: '#duplicates-headline', tab: 'Duplicates', when: '#find-duplicates:not(:disabled)', act: () => click('#find-duplicates') },
     { say: 'The map: each point is a row, and near points mean similar things. Click a point or a cluster to read it.', at: '#map-plot', tab: 'Map', act: () => { if (!find('#map-plot .annotation')) click('#map-draw'); } },
     {
-      say: 'Why vectors: for 100,000 sentences, reading every pair takes months, comparing vectors takes about a minute. Start the race to measure both on this machine. Fine-tune trains on your own pairs, and Evaluation measures any model on data with known answers.',
+      say: 'Why vectors: for 100,000 sentences, reading every pair takes months, comparing vectors takes minutes. Start the race to measure both on this machine. Fine-tune trains on your own pairs, and Evaluation measures any model on data with known answers.',
       at: '#race-words', tab: 'Timing', when: '#race-chart .js-plotly-plot', act: () => slide('#race-n input[type=range]', 5, '100,000 sentences'),
     },
   ];

@@ -83,11 +83,13 @@ def colouring(corpus_map: CorpusMap, by: str = CLUSTERS) -> Categories | ColourS
 
 
 def _column(name: str, cells: "pd.Series[str]") -> Categories | ColourScale:
-    column = read(cells) if cells.nunique() > FEW_VALUES else None
-    if column is not None and np.isfinite(column.values).any():
+    column = read(cells)
+    if column is not None and cells.nunique() > FEW_VALUES and np.isfinite(column.values).any():
         return replace(_scale(name, column.values, cells), notes=tuple(column.unread.in_words("grey on the map")))
     counts = cells.value_counts()
     frequent = [str(value) for value in counts.index[: MOST_CATEGORIES if len(counts) <= MOST_CATEGORIES else MOST_CATEGORIES - 1]]
+    if column is not None and np.isfinite(column.values).all():  # few numbers, such as stars: in their order
+        frequent.sort(key=dict(zip(cells, column.values.tolist(), strict=True)).__getitem__)
     codes = pd.Categorical(cells, categories=frequent).codes.astype(np.int32)
     others = len(counts) - len(frequent)
     return Categories(name, codes, [value or BLANK for value in frequent], rest=f"{others:,} other values", of_column=True)

@@ -197,7 +197,7 @@ def test_colours_by_kind_by_number_by_date_and_with_too_many_kinds(shared_bench,
         {"text": f"note {i}", "kind": f"k{i % 500}", "size": "n/a" if i % 7 == 0 else f"{i / 2}", "day": f"2026-01-{i % 28 + 1:02}"}
         for i in range(600)
     ]
-    opened(shared_bench, session, [row | {"grade": str(i % 3), "blank": ""} for i, row in enumerate(rows)])
+    opened(shared_bench, session, [row | {"grade": ("7", "10", "2")[i % 3], "blank": ""} for i, row in enumerate(rows)])
     corpus_map = drawn(shared_bench, session)
     assert choices(corpus_map) == [CLUSTERS, *(f"{COLUMN}{name}" for name in ("kind", "size", "day", "grade", "blank"))]
     kinds = colouring(corpus_map, f"{COLUMN}kind")
@@ -210,7 +210,8 @@ def test_colours_by_kind_by_number_by_date_and_with_too_many_kinds(shared_bench,
     size = colouring(corpus_map, f"{COLUMN}size")
     assert isinstance(size, ColourScale) and np.isnan(size.values[::7]).all() and size.ticks == [(0.0, "0.5"), (299.0, "299.5")]
     assert [text for _, text in colouring(corpus_map, f"{COLUMN}day").ticks] == ["2026-01-01", "2026-01-28"]
-    assert isinstance(colouring(corpus_map, f"{COLUMN}grade"), Categories)
+    grade = colouring(corpus_map, f"{COLUMN}grade")
+    assert isinstance(grade, Categories) and grade.names == ["2", "7", "10"]  # in their order
     assert colouring(corpus_map, f"{COLUMN}blank").names == ["(blank)"]
     with pytest.raises(UserError, match="cannot be coloured by 'magic'"):
         colouring(corpus_map, "magic")
