@@ -165,6 +165,7 @@ def test_before_the_map_is_drawn_nothing_answers_and_a_finished_one_fills_the_wi
     assert float(page.evaluate(moving).split(",")[0].rstrip("s")) < 0.001
     page.locator("#map-clusters [data-group]").first.click()
     page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData[0].selectedpoints")
+    show(page, "Clusters")
     page.locator("#map-options button").first.click()
     group_into(page, 9)
     page.wait_for_function(f"() => !document.querySelector('{PLOT}')._fullData[0].selectedpoints")  # nor is it chosen in the list

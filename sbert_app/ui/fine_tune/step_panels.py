@@ -42,6 +42,7 @@ class DataPanel:
 
     def __init__(self, bench: Workbench, session: gr.State, picker: ModelPicker) -> None:
         self._bench, self.session = bench, session
+        self.shown = gr.State()  # what the columns are on the page: the ColumnRoles of the data that it shows
         with gr.Column(elem_id="step-data"):
             gr.HTML(view.step(1, "Data"), js_on_load=None)
             with gr.Accordion("Choose labelled pairs", elem_id="data-fold") as self.fold:  # closed once data is read
@@ -61,7 +62,8 @@ class DataPanel:
         self.parts = {TEST: self.test_file, DEV: self.dev_file}
         self._hidden: list[Any] = [self.mapping, self.split_row, self.own_files]  # until data is read
         # What `show` updates.
-        self.outputs = [self.fold, self.summary, self.notes, *self._hidden, *self.columns, *self.split, *self.parts.values()]
+        self.outputs = [self.fold, self.shown, self.summary, self.notes, *self._hidden, *self.columns, *self.split]
+        self.outputs += self.parts.values()
 
     def _draw_split(self) -> None:
         with gr.Row(visible=False, elem_id="split-choice") as self.split_row:
@@ -98,6 +100,7 @@ class DataPanel:
             **self.show_split(data),
             **{component: gr.update(visible=True) for component in self._hidden},
             self.fold: gr.Accordion(view.data_line(data)),
+            self.shown: mapping,
             self.kind: mapping.kind,
             **{box: gr.update(choices=[*table.frame.columns], value=name, visible=seen) for box, (name, seen) in chosen.items()},
             self.positive: gr.update(choices=list(examples.labels), value=positive, visible=labelled),

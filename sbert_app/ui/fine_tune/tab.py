@@ -55,7 +55,7 @@ class _FineTuneTab:
         self._panel = panel
         data, plan = self.data, self.plan
         state = {self._session, self._model, self._owner, plan.preset, plan.base, plan.cross}
-        self._everything = {*state, *data.columns, *data.split, *plan.tuned}
+        self._everything = {*state, data.shown, *data.columns, *data.split, *plan.tuned}
         settings = [*plan.tuned, plan.advice, plan.base, plan.cross, plan.start]
         loaded = [*data.outputs, self.settings, plan.fold, *settings, data.refused, data.file]
         session = [self._session, plan.preset, self._model]
@@ -134,8 +134,8 @@ class _FineTuneTab:
             return {self.data.refused: view.refused(Path(file or "").name, str(error)), component: None}
 
     def _on_columns(self, values: Values) -> Updates:
-        before, data = preparing.current(values[self._session]), self.data.read(values)
-        if data is before:  # Gradio's menu tells that it was left like a choice
+        data = self.data.read(values)
+        if data.mapping == values[self.data.shown]:  # Gradio's menu tells that it was left like a choice
             return {self.settings: gr.Column(visible=True)}
         updates = self._show(data, values[self.plan.preset], values[self._model], values[self.plan.cross])
         # Unchanged values are not sent back, because the user may have changed them meanwhile.
