@@ -5,6 +5,7 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import put_on
+from tests.browser.conftest import arrive
 
 
 def tell(page: Page, step: int) -> None:
@@ -39,7 +40,9 @@ def test_the_tour_goes_through_every_tab_by_keyboard_and_leaves_nothing(shared_p
     for width, theme in ((1280, "light"), (390, "dark")):
         put_on(page, theme, width)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.keyboard.press("Enter")
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    arrive(page)
     expect(page.locator("#tour")).to_have_count(0)
     expect(page.locator("#corpus-menu")).to_contain_text("Add a file")
     assert "corpus=" not in page.url
