@@ -101,11 +101,11 @@ def _ranked_by(result: SearchResult) -> str:
 def hit_records(hit: Hit, repeats: Sequence[tuple[int | str, Mapping[str, str]]] = ()) -> Iterator[dict[str, object]]:
     """A flat record for export of a hit, and one of each row that repeats its text; metadata keeps its names unless they clash."""
     scores = {"bm25": hit.bm25, "maxsim": hit.maxsim, "cross_encoder_score": hit.cross_score}
-    known = {name: round(score, 4) for name, score in scores.items() if score is not None}
+    rounded = {name: round(score, 4) for name, score in scores.items() if score is not None}
     for row, metadata in ((hit.row_name or hit.row, hit.metadata), *repeats):
         record: dict[str, object] = {"rank": hit.rank, "row": row, "score": round(hit.score, 4), "sentence": hit.sentence}
         record |= {"copies": hit.copies} if hit.copies else {}
-        record |= known
+        record |= rounded
         yield record | {(f"{key}_" if key in record else key): value for key, value in metadata.items()}
 
 
