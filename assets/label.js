@@ -1,5 +1,5 @@
-// Runs in the app's page, for the card that asks whether two texts mean the same. "answered", "undone", "graded" and
-// "handed" (over, the threshold) are custom events.
+// Runs in the app's page, for the card that asks whether two texts mean the same. "answered", "undone", "graded", "adapt"
+// and "handed" (over, the threshold) are custom events.
 const card = () => element.querySelector('.label-card');
 let shown = 0, sent = null; // when the question came, and the number of answers when it was answered
 

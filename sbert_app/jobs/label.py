@@ -33,6 +33,7 @@ from sbert_app.vectors import Vectors
 CSV = output(".csv", reason="labels are a table")
 ASKED = ("sentence1", "sentence2", "row1", "row2", "why", "probability")  # of FIELDS: what a pair has before it is answered
 LEAST = 20  # labels to learn from, of candidates
+ALL_SPLIT = f"All labels are split into the parts: those to measure by are not yet {LEAST_ROWS}, of both kinds, to be a test part."
 NO_MODEL = "No model was made: these labels show no clear gain. Label more pairs, or train."
 
 
@@ -144,7 +145,8 @@ def train_on(bench: Workbench, session: Session) -> preparing.TrainingData:
     name = f"labels of {current.corpus.name}"
     measured = as_table(name, current.answers, (MEASURE,))
     held_out = len(measured.rows) >= LEAST_ROWS and len(set(measured.frame["label"])) > 1
-    learnt = replace(as_table(name, current.answers, (LEARN,) if held_out else (LEARN, MEASURE)), notes=tuple(current.remarks))
+    notes = [*current.remarks, *([] if held_out else [ALL_SPLIT])]
+    learnt = replace(as_table(name, current.answers, (LEARN,) if held_out else (LEARN, MEASURE)), notes=tuple(notes))
     if (count := len(learnt.rows)) < LEAST_ROWS:
         raise UserError(f"There are {count} labels to learn from, at least {LEAST_ROWS} are needed. Label some more pairs.")
     data = preparing.load(bench, session, learnt)

@@ -91,9 +91,9 @@ def to_csv(records: Sequence[Mapping[str, Any]], delimiter: str = ",") -> str:
     return "".join(delimiter.join(_field(value, delimiter) for value in row) + "\r\n" for row in rows)
 
 
-def csv_file(records: Sequence[Mapping[str, Any]]) -> str:
-    """The content of a csv file, with a byte-order mark for Excel; "" for no records."""
-    return BYTE_ORDER_MARK + to_csv(records) if records else ""
+def csv_file(records: Sequence[Mapping[str, Any]], delimiter: str = ",") -> str:
+    """The content of a csv file, with a byte-order mark for Excel; "" for no records. delimiter: that of the file it is made of."""
+    return BYTE_ORDER_MARK + to_csv(records, delimiter) if records else ""
 
 
 def guarded(text: str) -> str:

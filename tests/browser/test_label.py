@@ -63,8 +63,10 @@ def test_forty_pairs_by_keys_with_a_reload_become_training_data(labelling, monke
     go_to(page, "Fine-tune")
     page.locator("#label-pairs").click()
     expect(page.locator(".label-card")).to_have_attribute("data-count", "20")
-    press(page, 20)
-    assert 35 < sum(counted(page)) <= 40 and min(counted(page)) > 0
+    press(page, 26)
+    assert 40 < sum(counted(page)) <= 46 and min(counted(page)) > 0
+    page.locator("[data-act=adapt]").click()
+    expect(page.locator("#adapted")).to_contain_text("Cross-validated on the labels to learn from")
     expect(page.locator(".label-so-far")).to_contain_text(re.compile(r"cosine 0\.\d\d, precision [01]\.\d\d \("))
     page.locator("[data-act=handed]").click()
     page.locator("#find-duplicates").click()
@@ -74,7 +76,7 @@ def test_forty_pairs_by_keys_with_a_reload_become_training_data(labelling, monke
     with page.expect_download() as download:
         page.locator("#labels-csv").click()
     lines = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8"))))
-    assert len(lines) == 40 and {line["label"] for line in lines} == {"yes", "no"}
+    assert len(lines) == 46 and {line["label"] for line in lines} == {"yes", "no"}
     page.locator("#use-labels").click()
     expect(page.locator("#data-fold")).to_contain_text(re.compile(r"labels of requests\.csv · \d\d labelled pairs"))
     expect(page.locator("#start")).to_be_visible()

@@ -60,6 +60,13 @@ def test_the_page_opens_with_an_answer_in_words_and_follows_the_typing(page):
     expect(page.locator("#why")).to_contain_text(re.compile(r"SBERT, all-MiniLM-L6-v2\s*[\d.]+ ms\s*cross-encoder, .*?[\d.]+ ms"))
 
 
+def test_a_score_that_was_not_there_yet_is_asked_for_again(page):
+    expect(page.locator("#cross-score")).to_be_visible()
+    with page.expect_request("**/queue/join*"):
+        page.locator("#comparison .second").evaluate("element => element.classList.add('late')")
+    page.locator("#comparison .second").evaluate("element => element.classList.remove('late')")
+
+
 def test_an_example_is_one_click_away_and_comes_with_a_caution_and_marks(page):
     page.get_by_role("button", name="Negation", exact=True).click()
     expect(page.locator("#sentence1 textarea")).to_have_value("I love this phone.")

@@ -1,16 +1,22 @@
 """The cleaned file is written as the file was read, and no row disappears from it without a word."""
 
+import base64
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from sbert_app.corpus.duplicates import COPIES, find_duplicates
 from sbert_app.corpus.findings import Findings, Mined
+from sbert_app.corpus.hits import Hit, SearchResult
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import read_corpus
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from sbert_app.ui.duplicates import view
+from sbert_app.ui.duplicates.tab import FILES
+from sbert_app.ui.search.view import results
 
 ROWS = "id;text;amount\n1;the cat sleeps;12,50\n2;;1,00\n3;the cat sleeps;99,90\n4;a parcel; late;3\n5;a parcel;7,00\n"
 
@@ -30,6 +36,16 @@ def test_the_cleaned_file_has_the_delimiter_and_the_mark_of_the_file(tmp_path, n
     path = tmp_path / name
     path.write_text(f"{mark}id{sign}text{sign}note\n1{sign}the cat sleeps{sign}ü\n2{sign}the cat sleeps{sign}ü\n", encoding="utf-8")
     assert findings_of(path).cleaned_file() == f"{mark}id{sign}text{sign}note\r\n1{sign}the cat sleeps{sign}ü\r\n"
+
+
+def test_what_is_saved_of_rows_has_the_delimiter_of_their_file_too(write):
+    findings = findings_of(write("a.csv", ROWS))
+    for name in (view.VERDICTS, view.PAIRS):
+        assert FILES[name](findings).startswith("\ufeffrow;" if name == view.VERDICTS else "\ufeffrow1;")
+    hits = [Hit(rank=1, row=1, score=0.5, sentence="the cat; asleep", metadata={"amount": "12,50"})]
+    shown = results(SearchResult("cat", hits, {"encode": 1.0}, "m", 3, 3), delimiter=findings.corpus.form.delimiter)
+    saved = base64.b64decode(re.search(r"text/csv;charset=utf-8;base64,([^\"]*)", shown)[1]).decode()
+    assert ";sentence;" in saved and '"the cat; asleep";"12,50"' in saved
 
 
 def test_a_cell_that_holds_a_stated_delimiter_is_quoted(write):

@@ -114,6 +114,7 @@ def test_the_sentence_has_word_and_place(usual):
 def test_special_tokens_punctuation_and_function_words_have_no_content():
     words = ["[CLS]", "The", "cat", "did", "not", "sleep", ".", "😀", "[SEP]"]
     assert parts.has_content(words).tolist() == [False, False, True, False, True, True, False, True, False]
+    assert parts.has_content(["Anna", "'", "s", "dog"]).tolist() == [True, False, False, True]  # as WordPiece splits "Anna's dog"
     assert parts.has_content(["[CLS]", "to", "be", "[SEP]"]).tolist() == [False, True, True, False]
 
 

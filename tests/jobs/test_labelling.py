@@ -71,10 +71,12 @@ def test_an_answer_is_on_disk_before_the_next_question_and_another_session_goes_
 def test_before_a_model_is_made_the_page_counts_the_labels_to_learn_from(session):
     counted = view(label(session, 6))
     learnt = sum(given.why == LEARN for given in labelling.labelling(session).answers)
-    assert 0 < learnt < 6 and f"{learnt} of the {LEAST} that “Make a model now” needs" in counted
+    told = f"{learnt} labels to learn from, the other half measures. They make a model after about {2 * (LEAST - learnt)} more."
+    assert 0 < learnt < 6 and told in counted and "adapt" not in counted
     while learnt < LEAST:
         learnt += label(session, 1).answers[-1].why == LEARN
-    assert f"Labels to learn from: {LEAST}." in view(labelling.labelling(session))
+    learning = view(labelling.labelling(session))
+    assert f"{LEAST} labels to learn from" in learning and 'data-act="adapt"' in learning
 
 
 def test_the_page_offers_no_threshold_that_duplicates_lacks():

@@ -10,7 +10,7 @@ from sbert_app.corpus.duplicates import COPIES, SIMILAR, find_duplicates
 from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus
-from sbert_app.ui.duplicates import view
+from sbert_app.ui.duplicates import groups_view, view
 from sbert_app.ui.duplicates.groups_view import groups
 from sbert_app.vectors import unit_rows
 
@@ -56,6 +56,15 @@ def test_where_the_rows_of_a_group_differ_is_shown_with_what_the_first_row_has()
     many = {f"column {i}": list("1234") for i in range(6)}
     assert groups(findings(["red"] * 4, [(1, 0)] * 4, COPIES, **many)).count("and 2 more columns") == 4
     assert "differing" not in groups(findings(["red"] * 4, [(1, 0)] * 4, COPIES, product=["x"] * 4))
+
+
+def test_the_other_lines_of_a_large_group_unfold(monkeypatch):
+    html = groups(findings([f"red {number}" for number in range(12)], [(1, 0)] * 12, SIMILAR))
+    assert len(lines(html)[0]) == 12 and len(lines(html.split("<details>")[0])[0]) == 8
+    assert "<summary>4 more rows, 4 to drop</summary>" in html and groups_view.IN_FILE not in html
+    monkeypatch.setattr(groups_view, "MOST_LINES", 10)
+    html = groups(findings([f"red {number}" for number in range(12)], [(1, 0)] * 12, SIMILAR))
+    assert len(lines(html)[0]) == 10 and groups_view.IN_FILE in html and "<summary>4 more rows" in html
 
 
 def test_a_group_has_a_button_if_it_would_lose_a_row(colours):

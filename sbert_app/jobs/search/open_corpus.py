@@ -155,4 +155,4 @@ def as_csv(session: Session) -> str:
         {"query": query, "row": row, "relevance": grade, "sentence": corpus.sentences[places[row]]}
         for (query, row), grade in grades.items()
     ]
-    return csv_file(records)
+    return csv_file(records, corpus.form.delimiter)

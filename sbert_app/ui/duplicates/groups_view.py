@@ -10,7 +10,8 @@ from sbert_app.corpus.findings import Findings
 from sbert_app.ui.kit import html
 from sbert_app.wording import amount, plural, row_list, row_text
 
-FIRST, GROUPS_SHOWN, LINES_SHOWN = 10, 50, 8
+FIRST, GROUPS_SHOWN, LINES_SHOWN, MOST_LINES = 10, 50, 8, 100  # groups, and lines of a group: at once, and unfolded
+IN_FILE = "The file keep-or-drop.csv has all rows."
 NUMBERS_SHOWN = 3  # rows named on one line
 SENTENCE_LENGTH, VALUE_LENGTH = 400, 60
 COLUMNS_SHOWN = 4  # in which the rows of a group differ
@@ -29,7 +30,7 @@ def groups(findings: Findings, unfolded: bool = False) -> Markup:
     if total <= FIRST:
         return listed
     every = f"Show all {total:,} groups" if total <= GROUPS_SHOWN else f"Show the largest {GROUPS_SHOWN} of {total:,} groups"
-    more = html.hint("The file keep-or-drop.csv has all groups.") if total > GROUPS_SHOWN else Markup()
+    more = html.hint(IN_FILE) if total > GROUPS_SHOWN else Markup()
     return listed + Markup('<details class="dup-more"{}><summary>{}</summary>{}{}</details>').format(
         Markup(" open") if unfolded else "", every, _list(shown[FIRST:]), more
     )
@@ -42,12 +43,14 @@ def _list(items: Sequence[Markup]) -> Markup:
 def _group(number: int, group: Group) -> Markup:
     """The lines of a group, and the button that keeps all of it."""
     lines = [list(same) for _, same in groupby(group.members, key=_line)]
-    shown = [_members(same, group.members[0]) for same in lines[:LINES_SHOWN]]
+    shown = [_members(same, group.members[0]) for same in lines[:MOST_LINES]]
     if more := [member for same in lines[LINES_SHOWN:] for member in same]:
         dropped = sum(not member.keep for member in more)
         going = f", {dropped:,} to drop" if dropped else ""
-        rest = f"and {len(more):,} more {plural(len(more), 'row', 'rows')}{going}"
-        shown.append(Markup('<li class="rest">{}</li>').format(rest))
+        rest = f"{len(more):,} more {plural(len(more), 'row', 'rows')}{going}"
+        beyond = html.hint(IN_FILE) if len(lines) > MOST_LINES else Markup()
+        folded = Markup('<li class="rest"><details><summary>{}</summary><ul>{}</ul>{}</details></li>')
+        shown[LINES_SHOWN:] = [folded.format(rest, Markup().join(shown[LINES_SHOWN:]), beyond)]
     keep = Markup(
         '<button type="button" class="keep-all" data-centre="{}" aria-pressed="{}" aria-label="Keep all of this group, group {}">'
         '<i aria-hidden="true"></i>Keep all of this group</button>'

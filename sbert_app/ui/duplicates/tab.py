@@ -29,8 +29,8 @@ from sbert_app.ui.kit.files import FileButton
 LEAD = "Find sentences that **repeat** each other, word for word or in other words. Decide which of them go."
 FILES: dict[str, Callable[[Findings], str]] = {
     view.CLEANED: Findings.cleaned_file,
-    view.VERDICTS: lambda findings: csv_file(list(findings.verdicts())),
-    view.PAIRS: lambda findings: csv_file([view.pair_record(pair) for pair in findings.pairs(MOST_LISTED)]),
+    view.VERDICTS: lambda found: csv_file(list(found.verdicts()), found.corpus.form.delimiter),
+    view.PAIRS: lambda found: csv_file([view.pair_record(pair) for pair in found.pairs(MOST_LISTED)], found.corpus.form.delimiter),
 }
 BORDERLINE = 50  # borderline pairs to show and to score with the cross-encoder
 REMOVALS = [("Exact copies only", COPIES), ("Exact copies and similar rows", SIMILAR)]

@@ -56,7 +56,6 @@ class LabelPanel:
             self.card = gr.HTML(elem_id="label", js_on_load=SCRIPT)
             with gr.Row(elem_classes="examples"):
                 self.use = gr.Button("Use these labels", variant="primary", size="sm", elem_id="use-labels")
-                self.adapt = gr.Button("Make a model now", size="sm", elem_id="adapt")
                 self.download = FileButton(FILE, "labels-csv")
                 self.upload = gr.UploadButton("Add labels.csv", size="sm", elem_id="add-labels")
             with gr.Accordion("All labels", open=False, elem_id="label-all") as self.fold:
@@ -77,7 +76,7 @@ class LabelPanel:
         self.card.graded(handler(self._on_graded), session, self.card, **PRIVATE)
         self.upload.upload(handler(self._on_upload), [*session, self.upload], self.card, **PRIVATE)
         self.download.listen(labelling.as_csv, session)
-        dimming("adapt", self.adapt.click, handler(self._on_adapt), session, [self.adapted, *self._picker.outputs])
+        dimming("label", self.card.adapt, handler(self._on_adapt), session, [self.adapted, *self._picker.outputs])
 
     def _on_begin(self, session: Session) -> Updates:
         return {self.box: gr.Column(visible=True), self.card: view(labelling.begin(self._bench, session))}
@@ -143,9 +142,13 @@ def _counts(answers: Sequence[Answer]) -> Markup:
 
 
 def _to_learn_from(answers: Sequence[Answer]) -> Markup:
-    count = sum(given.place >= 0 and given.why == LEARN for given in one_each(answers))
-    enough = f"{count:,}" if count >= LEAST else f"{count:,} of the {LEAST} that “Make a model now” needs"
-    return html.hint(f"Labels to learn from: {enough}. The other half measures.")
+    """How many of the labels are to learn from, and a button to do so once they are enough."""
+    learnt = [given.same for given in one_each(answers) if given.place >= 0 and given.why == LEARN]
+    if len(learnt) >= LEAST and len({*learnt}) == 2:
+        line = Markup('<p class="hint">{:,} labels to learn from, the other half measures. {}</p>')
+        return line.format(len(learnt), ACT.format("adapt", "", "Make a model now"))
+    more = f"after about {2 * (LEAST - len(learnt))} more" if len(learnt) < LEAST else "once both answers are among them"
+    return html.hint(f"{len(learnt)} labels to learn from, the other half measures. They make a model {more}.")
 
 
 def _question(current: Labelling) -> Markup:

@@ -116,14 +116,13 @@ def counted(stage: str, done: int, total: int, unit: str, label: str, *facts: st
     return progress(done, total, " · ".join([f"{stage}: {done:,} of {total:,} {unit}", *filter(None, facts)]), label)
 
 
-def downloads(name: str, records: Sequence[Mapping[str, Any]]) -> Markup:
+def downloads(name: str, records: Sequence[Mapping[str, Any]], delimiter: str = ",") -> Markup:
     """Links to save the records as csv and jsonl; the data is in the links, so that no file stays on the server."""
     if not records:
         return Markup()
     lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-    return links(
-        link(f"{name}.csv", "csv", csv_file(records), "text/csv"), link(f"{name}.jsonl", "jsonl", lines, "application/json")
-    )
+    table = link(f"{name}.csv", "csv", csv_file(records, delimiter), "text/csv")
+    return links(table, link(f"{name}.jsonl", "jsonl", lines, "application/json"))
 
 
 def links(*files: Markup) -> Markup:

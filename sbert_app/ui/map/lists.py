@@ -93,7 +93,8 @@ def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str], 
     records = corpus_map.records(listed)
     if scores is not None:
         records = [{"score": round(float(score), 4), **record} for score, record in zip(scores, records, strict=True)]
-    save = html.downloads("selection", records) if len(rows) <= SAVED_IN_PAGE else Markup()
+    delimiter = corpus_map.projection.indexed.corpus.form.delimiter
+    save = html.downloads("selection", records, delimiter) if len(rows) <= SAVED_IN_PAGE else Markup()
     pencil = _rename(corpus_map, selected.cluster) if selected.cluster is not None and selected.cluster != OUTLIER else ""
     title = Markup("<span><b>{}</b>{}</span> {}").format(selected.title(corpus_map), pencil, INSIDE if inside else "")
     head = html.head(title, save) + html.cautions(selected.notes)
@@ -127,7 +128,8 @@ def nearest_title(query: QueryOnMap, rows: PlacedRows) -> str:
 def nearest(query: QueryOnMap, rows: PlacedRows) -> Markup:
     """The rows of a collection nearest to a query, as cards."""
     records = rows.records()
-    head = html.head(Markup("<b>{}</b>").format(nearest_title(query, rows)), html.downloads("nearest", records))
+    save = html.downloads("nearest", records, rows.corpus.form.delimiter)
+    head = html.head(Markup("<b>{}</b>").format(nearest_title(query, rows)), save)
     missing = len(records) - int(rows.sampled.sum())
     about = html.hint(OUTSIDE.format(missing, len(records))) if missing else ""
     outside = Markup("<span>not in the sample</span>")

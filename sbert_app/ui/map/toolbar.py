@@ -121,4 +121,5 @@ class ExportPanel:
 
     def _csv(self, session: Session) -> str:
         corpus_map = current_map(session)
-        return csv_file(corpus_map.records(np.arange(len(corpus_map.projection.points))))
+        records = corpus_map.records(np.arange(len(corpus_map.projection.points)))
+        return csv_file(records, corpus_map.projection.indexed.corpus.form.delimiter)

@@ -191,7 +191,8 @@ class SearchTab:
 
     def _results(self, session: Session, result: SearchResult, other: SearchResult | None = None) -> Markup:
         result = replace(result, weak=weak_below(self._bench, session))
-        return view.results(result, other, judgements(session).of_query(result.query))
+        judged, form = judgements(session).of_query(result.query), session.corpus().corpus.form
+        return view.results(result, other, judged, form.delimiter)
 
     def _asked(self, values: Values) -> dict[str, Any]:
         """What is searched for and how, by the names of the options."""

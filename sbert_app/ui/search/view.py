@@ -31,10 +31,12 @@ ORDERED_BY = {
 THEN_WORDS = "ranked by meaning, then the best 50 word by word; the score is the cosine only"  # a collection by MAXSIM
 
 
-def results(result: SearchResult, other: SearchResult | None = None, judged: Mapping[int, int] | None = None) -> Markup:
+def results(
+    result: SearchResult, other: SearchResult | None = None, judged: Mapping[int, int] | None = None, delimiter: str = ","
+) -> Markup:
     """The hits as cards, beside those of another search if there is one. An attribute holds the query, for the page's address.
 
-    judged: the visitor's grades by row.
+    judged: the visitor's grades by row. delimiter: of the corpus's file, for the hits saved as csv.
     """
     judged = judged or {}
     query = Markup('<div data-query="{}">{}</div>')
@@ -45,7 +47,7 @@ def results(result: SearchResult, other: SearchResult | None = None, judged: Map
     index = f"{result.store.index} · " if result.store else ""
     compare = "" if other or result.store or result.ranking == WORDS else COMPARE
     facts = Markup("{} {} {}").format(total, html.info(index + html.milliseconds(result.milliseconds)), compare)
-    head = html.head(facts, html.downloads("hits", records)) + html.cautions(result.cautions)
+    head = html.head(facts, html.downloads("hits", records, delimiter)) + html.cautions(result.cautions)
     if other is None:
         return query.format(result.query, head + _hits(result, judged) + _more(result))
     if not other.hits:

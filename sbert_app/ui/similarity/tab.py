@@ -19,6 +19,8 @@ from sbert_app.ui.similarity.lists_panel import ListsPanel
 
 NO_OTHER = "none"
 EMPTY = "Type two sentences. The score updates as you type."
+# "late" is a custom event: the cross-encoder was not loaded yet, so the comparison is made again.
+LATE = "setInterval(() => element.querySelector('.late') && trigger('late'), 1500)"
 SHOW_ALL = "Show special tokens, punctuation and function words such as “the” too"
 EXAMPLES = {
     "Paraphrase": ["The cat fell asleep on the warm keyboard.", "A kitten is napping on the keyboard because it is warm."],
@@ -56,7 +58,7 @@ class _PairPanel:
         gr.Examples(
             list(EXAMPLES.values()), [self.sentence1, self.sentence2], example_labels=list(EXAMPLES), api_visibility="private"
         )
-        self.result = gr.HTML(view.SKELETON, elem_id=view.COMPARISON, js_on_load=None)
+        self.result = gr.HTML(view.SKELETON, elem_id=view.COMPARISON, js_on_load=LATE)
         with gr.Accordion("Details: word by word, other measures, times", open=False, elem_id="details"):
             gr.Checkbox(label=SHOW_ALL, elem_id="all-words")  # read by the style sheet alone
             self.details = gr.HTML(elem_id="why", js_on_load=None)
@@ -68,9 +70,11 @@ class _PairPanel:
 
     def _listen(self, session: gr.State, model: gr.State, opened: gr.State) -> None:
         gr.on([self.beside.expand, model.change], self._list_models, model, [self.other, self.cross], **PRIVATE)
+        late = gr.State(0)
+        self.result.late(lambda times: times + 1, late, late, **PRIVATE)
         # always_last: of the changes made while a comparison runs, only the last is sent.
         boxes: list[Any] = [self.sentence1, self.sentence2, self.other, self.cross]
-        changes = [*(box.change for box in boxes), model.change, session.change, opened.change]
+        changes = [*(box.change for box in boxes), model.change, session.change, opened.change, late.change]
         work, outputs = handler(self._on_change, early=True), [self.result, self.details]
         inputs = [*boxes, model, session]
         compared = dimming(view.COMPARISON, gr.on, changes, work, inputs, outputs, trigger_mode="always_last")

@@ -72,7 +72,7 @@ def _origin(scale: Scale) -> str:
 
 def _cross_encoder(cross: ModelScore | None) -> Markup:
     if cross is None:
-        return Markup('<p class="second">The cross-encoder is still loading: it scores the next change.</p>')
+        return Markup('<p class="second late">The cross-encoder is still loading.</p>')
     line = Markup('<div class="second">The {} ({}), which reads {}, gives <b id="cross-score">{}</b>{}. {}</div>')
     reads = "both sentences together" if cross.kind == "cross-encoder" else "each sentence apart"
     unit = "" if cross.bounds else ", a logit without a fixed range"
