@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 SHORT_IN_A_ROW = 8  # short requests served before a waiting batch gets its turn, so that no job starves
+NEXT_SECONDS = 0.02  # a batch waits so long after a short request: the next step of the same search would wait for the batch
 SHORT_CHARACTERS = 10_000  # of all sentences to embed: tenths of a second, which need not wait for the batches of long jobs
 JOIN_SECONDS = 10.0  # after which what a job has cached batch by batch is joined
 
@@ -46,7 +47,8 @@ class Device:
         self._held = False
         self._short: Turns[threading.Event] = Turns()
         self._batches: Turns[threading.Event] = Turns()
-        self._in_a_row = 0
+        self._in_a_row = 0  # short requests since the last batch
+        self._short_ended = 0.0
         self._seconds = self._since = 0.0  # held in all; when it was last taken
         self.tell: Callable[[str], object] = log.debug  # shows a sentence to the visitor whose job this thread does
 
@@ -64,10 +66,17 @@ class Device:
         """
         start = time.perf_counter()
         self._acquire(short)
+        while not short and self._in_a_row < SHORT_IN_A_ROW and time.perf_counter() < self._short_ended + NEXT_SECONDS:
+            self._release()
+            time.sleep(NEXT_SECONDS)
+            self._acquire(short)
+        self._in_a_row = self._in_a_row + 1 if short else 0
         try:
             with self._usage.measured():
                 yield time.perf_counter() - start
         finally:
+            if short:
+                self._short_ended = time.perf_counter()
             self._release()
 
     def close(self, seconds: float) -> None:
@@ -140,11 +149,8 @@ class Device:
         """Hand the device to the next in line, still held, or let go of it."""
         with self._lock:
             if self._short and not (self._batches and self._in_a_row >= SHORT_IN_A_ROW):
-                self._in_a_row += 1
                 _next(self._short).set()
-                return
-            self._in_a_row = 0
-            if self._batches:
+            elif self._batches:
                 _next(self._batches).set()
             else:
                 self._held = False

@@ -47,6 +47,25 @@ def test_short_requests_go_before_batches(device, monkeypatch):
     assert order_of(device, "bbsssss") == "ssbssbs"
 
 
+def test_the_next_step_of_a_search_does_not_wait_for_the_batch_that_waited_for_the_first(device, monkeypatch):
+    monkeypatch.setattr(module, "NEXT_SECONDS", 0.5)
+    order = []
+
+    def batch() -> None:
+        with device.hold():
+            order.append("batch")
+
+    with ThreadPoolExecutor(1) as pool:
+        with device.hold(short=True):
+            other = pool.submit(batch)
+            waiting(device, 1)
+        time.sleep(0.1)  # what a search does between two steps
+        with device.hold(short=True):
+            order.append("step")
+        other.result()
+    assert order == ["step", "batch"]
+
+
 def test_one_holds_it_at_a_time(device):
     inside, most = [0], [0]
 
