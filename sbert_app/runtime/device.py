@@ -138,8 +138,7 @@ class Device:
             turn.wait(seconds)  # the releasing thread hands the device over, still held
         except BaseException:  # Ctrl-C in the shell: a thread that left the queue must not be handed the device
             with self._lock:
-                waiting = turn in queue
-                if waiting:
+                if waiting := turn in queue:
                     queue.discard(turn)
             if not waiting:
                 self._release()
@@ -148,19 +147,14 @@ class Device:
     def _release(self) -> None:
         """Hand the device to the next in line, still held, or let go of it."""
         with self._lock:
-            if self._short and not (self._batches and self._in_a_row >= SHORT_IN_A_ROW):
-                _next(self._short).set()
-            elif self._batches:
-                _next(self._batches).set()
+            starving = bool(self._batches) and self._in_a_row >= SHORT_IN_A_ROW
+            if waiting := self._batches if starving else self._short or self._batches:
+                turn = waiting.order()[0]
+                waiting.serve(turn)
+                turn.set()
             else:
                 self._held = False
                 self._seconds += time.perf_counter() - self._since
-
-
-def _next(waiting: Turns[threading.Event]) -> threading.Event:
-    turn = waiting.order()[0]
-    waiting.serve(turn)
-    return turn
 
 
 class Embedder:
