@@ -48,8 +48,7 @@
     if (event.target.id === 'more' && event.target.open) document.getElementById('quota').textContent = await (await fetch('quota')).text();
   }, true);
   document.addEventListener('keydown', event => {
-    // A menu of choices opens when it gets the focus only, so that a click after Escape would do nothing.
-    if (event.key === 'Escape' && (event.target === query() || event.target.matches?.('[role=listbox]'))) event.target.blur();
+    if (event.key === 'Escape' && event.target === query()) query().blur();
     if (event.key === 'Escape') for (const button of unfolded()) { button.click(); button.focus(); }
     if (event.key === 'Escape') for (const menu of menus().filter(each => each.open)) { menu.open = false; menu.querySelector('summary').focus(); }
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.('input, textarea, select, [contenteditable], .present')) return;
