@@ -47,7 +47,15 @@
   document.addEventListener('toggle', async event => {
     if (event.target.id === 'more' && event.target.open) document.getElementById('quota').textContent = await (await fetch('quota')).text();
   }, true);
+  // Gradio leaves the list of a menu open that was left by the Tab key: Escape closes it.
+  document.addEventListener('focusout', ({ target }) => {
+    if (target.matches?.('[role=combobox]')) setTimeout(() => {
+      const open = target.ariaExpanded === 'true' && target !== document.activeElement;
+      if (open) target.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+    }, 150);
+  });
   document.addEventListener('keydown', event => {
+    if (!event.isTrusted) return;
     if (event.key === 'Escape' && event.target === query()) query().blur();
     if (event.key === 'Escape') for (const button of unfolded()) { button.click(); button.focus(); }
     if (event.key === 'Escape') for (const menu of menus().filter(each => each.open)) { menu.open = false; menu.querySelector('summary').focus(); }
