@@ -1,6 +1,5 @@
 """Two parts of the corpus panel: index a file, of which a large one is open at once; and open a collection by its address."""
 
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -20,7 +19,6 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, dimming, handler
 
 ELEMENT = "open-collection"
-PAGE_SECONDS = 0.5  # in which the page shows a corpus that is open, before the model takes the processor to read it
 EVERY = 1.0  # seconds between two steps of an indexing: a page on which a person works meanwhile falls behind more of them
 HOW_TO_MAKE = Markup(
     '<p class="hint how-to-make">Make one from files in a shell: <code>{0}</code> '
@@ -83,10 +81,8 @@ class IndexingPanel:
                 state |= self._show(session) | {self.progress: "", self.notice: view.ready(step.result)}
             elif indexed and indexed is not before and indexed.growing:
                 state |= (self._show(session) if opened() else {}) | {self.notice: view.reading(step, name)}
-            just_opened, shown = opened() and not step.result, indexed
+            shown = indexed
             yield state
-            if just_opened:
-                time.sleep(PAGE_SECONDS)
 
     def _on_model(self, session: Session, model: str) -> Updates:
         """Say whether the chosen model is another than the one of the open corpus's index."""

@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Sequence
-from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
@@ -72,8 +71,9 @@ class LabelPanel:
         self.card.undone(handler(self._on_undone), session, self.card, trigger_mode="multiple", **PRIVATE)
         self.fold.expand(handler(self._on_list), session, self.all, **PRIVATE)
         # One at a time: of two changes at the same moment the second would be refused.
-        how: dict[str, Any] = {"trigger_mode": "multiple", "concurrency_limit": 1, **PRIVATE}
-        changed = self.all.changed(handler(self._on_changed), session, self.card, **how)
+        changed = self.all.changed(
+            handler(self._on_changed), session, self.card, trigger_mode="multiple", concurrency_limit=1, **PRIVATE
+        )
         changed.failure(handler(self._on_list), session, self.all, **PRIVATE)  # the list has the focus: it is not drawn again else
         opened.change(lambda: gr.Column(visible=False), None, self.box, **PRIVATE)
         self.card.graded(handler(self._on_graded), session, self.card, **PRIVATE)

@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from sbert_app.corpus.hits import Hit
 from sbert_app.corpus.ranking.lexical import STOP_WORDS, WORD
+from sbert_app.explain.words import FUNCTION_WORDS
 from sbert_app.jobs.search.open_corpus import GRADES
 from sbert_app.ui.kit import html
 from sbert_app.wording import plural, row_text
@@ -83,7 +84,7 @@ def _marks(hit: Hit, words: frozenset[str]) -> list[Mark]:
     shares: dict[tuple[int, int], float] = {}
     for match in hit.matches:
         share = match.weight * match.similarity / max(strongest, 1e-9)
-        telling = WORD.search(match.word) and match.word.lower() not in STOP_WORDS
+        telling = WORD.search(match.word) and match.word.lower() not in STOP_WORDS | FUNCTION_WORDS
         if telling and share >= LEAST_SHARE and match.similarity >= LEAST_SIMILARITY:
             shares[match.start, match.end] = max(share, shares.get((match.start, match.end), 0.0))
     return [(start, end, share) for (start, end), share in sorted(shares.items())]
