@@ -82,7 +82,7 @@ def build_app(bench: Workbench) -> gr.Blocks:
         tabs = {}
         with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as all_tabs:
             with gr.Tab("Similarity", id="similarity") as tabs["similarity"]:
-                similarity.build(bench, session, model, opened)
+                pair = similarity.build(bench, session, model)
             with gr.Tab("Search", id="search") as tabs["search"]:
                 search = SearchTab(bench, session, opened)
             with gr.Tab("Duplicates", id="duplicates") as tabs["duplicates"]:
@@ -90,7 +90,7 @@ def build_app(bench: Workbench) -> gr.Blocks:
             with gr.Tab("Map", id="map") as tabs["map"]:
                 corpus_map = MapTab(bench, session, model)
                 corpus_map.listen(opened, tabs["map"])
-                search.listen(corpus_map.panel.selection)
+                pair.listen(session, model, search.listen(corpus_map.panel.selection).then)
             with gr.Tab("Fine-tune", id="fine-tune") as tabs["fine-tune"]:
                 panel, labels = fine_tune.build(bench, session, owner, picker, opened)
                 found.take_threshold(labels)

@@ -28,11 +28,9 @@ EMBEDDINGS = {"npy": "as numpy array", "parquet": "as table (parquet)"}
 PREVIEW_ROWS, PREVIEW_LENGTH = 5, 200  # characters of a cell
 
 
-def corpus_start(bench: Workbench, opened: gr.State) -> gr.HTML:
-    """What a tab shows while no corpus is open. assets/page.js passes its clicks to the corpus panel."""
-    start = gr.HTML(view.start(saved_corpora(bench), bench.settings.hosted), elem_classes="corpus-start", js_on_load=None)
-    opened.change(lambda opened: gr.HTML(visible=not opened), opened, start, **PRIVATE)
-    return start
+def corpus_start(bench: Workbench) -> gr.HTML:
+    """What a tab shows while no corpus is open. assets/page.js passes its clicks to the corpus panel; style.css hides it later."""
+    return gr.HTML(view.start(saved_corpora(bench), bench.settings.hosted), elem_classes="corpus-start", js_on_load=None)
 
 
 class CorpusPanel:

@@ -29,7 +29,7 @@ STOPPED = "Stopped. Encoded rows are kept: upload the file again to continue."
 class OverlapPanel:
     """Components and event handlers; the comparison is in the visitor's session."""
 
-    def __init__(self, bench: Workbench, session: gr.State, opened: gr.State) -> None:
+    def __init__(self, bench: Workbench, session: gr.State) -> None:
         self._bench, self._session = bench, session
         with gr.Accordion("Compare with another file", open=False, elem_id="overlap-box") as self.block:
             gr.HTML(html.hint(LEAD), js_on_load=None)
@@ -44,11 +44,11 @@ class OverlapPanel:
                 with gr.Row(elem_classes="examples"):
                     self.export = FileButton(FILE, "overlap-export")
         self.job = LongJob(self.stop, self.stage)
-        self._listen(opened)
+        self.outputs = [self.block, self.file, self.stage, self.result]
+        self._listen()
 
-    def _listen(self, opened: gr.State) -> None:
+    def _listen(self) -> None:
         session, with_threshold = [self._session], [self._session, self.threshold]
-        opened.change(handler(self._on_opened), session, [self.block, self.file, self.stage, self.result], **PRIVATE)
         shown = [self.overlap, self.export.button]
         inputs, stop = [*session, self.file, self.threshold], lambda session: session.stop(OVERLAP)
         started = self.job.listen(self.file.upload, self._on_file, inputs, [self.result, *shown], stop)
@@ -56,7 +56,7 @@ class OverlapPanel:
         self.threshold.change(handler(self._shown), with_threshold, shown, trigger_mode="always_last", **PRIVATE)
         self.export.listen(lambda *asked: csv_file([asdict(match) for match in matches_of(*asked)[1]]), with_threshold)
 
-    def _on_opened(self, session: Session) -> Updates:
+    def of_corpus(self, session: Session) -> Updates:
         """Clear the comparison with the previous corpus."""
         block = gr.Accordion(visible=session.get(OpenCollection) is None)
         return {self.block: block, self.file: None, self.stage: "", self.result: gr.Column(visible=False)}

@@ -48,12 +48,16 @@ element.addEventListener('click', event => {
 def build(bench: Workbench, session: gr.State, opened: gr.State) -> tuple[gr.HTML, "DuplicatesPanel"]:
     """Build the tab. `opened` changes with the corpus. Returns the choice of corpora shown while none is open, and the panel."""
     gr.Markdown(LEAD, elem_classes="lead")
-    start = corpus_start(bench, opened)
+    start = corpus_start(bench)
     with gr.Column(visible=False) as body:
-        duplicates = DuplicatesPanel(bench, session)
-        duplicates.listen(opened)
-        OverlapPanel(bench, session, opened)
-    opened.change(lambda opened: gr.Column(visible=bool(opened)), opened, body, **PRIVATE)
+        duplicates, overlap = DuplicatesPanel(bench, session), OverlapPanel(bench, session)
+    duplicates.listen()
+
+    def on_opened(session: Session, threshold: float, remove: str) -> Updates:
+        return {body: gr.Column(visible=True), **duplicates.of_corpus(session, threshold, remove), **overlap.of_corpus(session)}
+
+    shown = [body, *duplicates.outputs, *overlap.outputs]
+    opened.change(handler(on_opened), duplicates.chosen, shown, **PRIVATE)
     return start, duplicates
 
 
@@ -91,13 +95,13 @@ class DuplicatesPanel:
                 self.links = gr.HTML(elem_id="duplicates-take-home", js_on_load=None)
         self._decisions = [self.staying, self.groups, self.links, *(file.button for file in self.files.values())]
         self._findings = [self.headline, self.borderline, *self._decisions]
+        self.chosen = [self._session, self.threshold, self.remove]
 
-    def listen(self, opened: gr.State) -> None:
-        session = [self._session]
+    def listen(self) -> None:
+        session, chosen, decided = [self._session], self.chosen, self._decisions
         with_threshold = [*session, self.threshold]
-        chosen = [*with_threshold, self.remove]
-        shown, decided = [self.threshold, self.result, *self._findings], self._decisions
-        opened.change(handler(self._on_opened), chosen, [*self.job.outputs, self.remove, *shown], **PRIVATE)
+        shown = [self.threshold, self.result, *self._findings]
+        self.outputs = [*self.job.outputs, self.remove, *shown]
         found = self.job.listen(self.find.click, self._on_find, session, [], lambda session: session.stop(job.MINING))
         found.then(handler(self._on_found), chosen, shown, **PRIVATE)  # with the threshold that the page has by then
         self.threshold.change(handler(self._on_slide), chosen, self._findings, trigger_mode="always_last", **PRIVATE)
@@ -119,7 +123,7 @@ class DuplicatesPanel:
         threshold = round(max(FLOOR, best_threshold(session)), 2)
         return self._mined(session, threshold, remove) if session.get(Mined) else {self.threshold: threshold}
 
-    def _on_opened(self, session: Session, threshold: float, remove: str) -> Updates:
+    def of_corpus(self, session: Session, threshold: float, remove: str) -> Updates:
         """Show what the session holds: after a reload the pairs found before, after another corpus nothing."""
         can_mine = len(session.corpus().corpus) > 1
         idle = {**self.job.idle(), self.find: gr.Button(interactive=can_mine)}

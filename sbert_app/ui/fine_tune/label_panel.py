@@ -75,7 +75,7 @@ class LabelPanel:
             handler(self._on_changed), session, self.card, trigger_mode="multiple", concurrency_limit=1, **PRIVATE
         )
         changed.failure(handler(self._on_list), session, self.all, **PRIVATE)  # the list has the focus: it is not drawn again else
-        opened.change(lambda: gr.Column(visible=False), None, self.box, **PRIVATE)
+        opened.change(None, None, self.box, js="() => ({__type__: 'update', visible: false})", **PRIVATE)
         self.card.graded(handler(self._on_graded), session, self.card, **PRIVATE)
         self.upload.upload(handler(self._on_upload), [*session, self.upload], self.card, **PRIVATE)
         self.download.listen(labelling.as_csv, session)

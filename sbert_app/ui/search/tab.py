@@ -40,7 +40,7 @@ class SearchTab:
     def __init__(self, bench: Workbench, session: gr.State, opened: gr.State) -> None:
         self._bench, self._session, self._opened = bench, session, opened
         gr.Markdown(LEAD, elem_classes="lead")
-        self.start = corpus_start(bench, opened)
+        self.start = corpus_start(bench)
         with gr.Column(visible=False, elem_id="search-body") as self.body:
             self._draw()
             self.judging = JudgingPanel(bench, session)
@@ -59,13 +59,13 @@ class SearchTab:
         self.chips = gr.HTML(elem_id="chips", js_on_load=PICKED)
         self.hits = gr.HTML(elem_id=HITS, js_on_load=PICKED + JUDGED)
 
-    def listen(self, selection: gr.HTML) -> None:
-        """Connect events. selection: of the map, in which one can search."""
+    def listen(self, selection: gr.HTML) -> Any:
+        """Connect events. selection: of the map, in which one can search. Returns the event of the answer in another corpus."""
         options, filters = self.options.components, self.options.filters
         everything = {self._session, self._opened, self.query, *options}
         answer, judged = [self.chips, self.hits], [self.judging.row, self.standing.block, *self.judging.outputs]
         outputs = [self.body, self.status, self.query, *answer, *options, filters.menus, *judged]
-        self._opened.change(handler(self._on_opened), {self._session, self._opened, self.query}, outputs, **PRIVATE)
+        answered = self._opened.change(handler(self._on_opened), {self._session, self._opened, self.query}, outputs, **PRIVATE)
         for triggers, work in (([self.query.submit, self.go.click], self._on_search), (self.options.changes, self._on_menu)):
             dimming(HITS, gr.on, triggers, handler(work), everything, answer, trigger_mode="always_last")
         filtered = [filters.state, *answer]
@@ -80,6 +80,7 @@ class SearchTab:
             handler(self._on_inside), everything, [self.query, *filters.outputs, *answer, self.standing.block], **PRIVATE
         )
         inside.success(None, None, None, js=FOCUS, **PRIVATE)
+        return answered
 
     def _on_opened(self, values: Values) -> Updates:
         """Show the corpus and its filters; search it with the typed query or, for an example, with the example's.

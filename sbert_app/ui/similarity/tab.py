@@ -1,5 +1,7 @@
 """The Similarity tab: score and explain a pair of sentences, compare two lists, or score a file of pairs."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -30,25 +32,25 @@ EXAMPLES = {
 }
 
 
-def build(bench: Workbench, session: gr.State, model: gr.State, opened: gr.State) -> None:
-    """Build the tab. `opened` changes with the corpus, which calibrates the scores."""
+def build(bench: Workbench, session: gr.State, model: gr.State) -> "PairPanel":
+    """Build the tab; events of the panel that it returns are connected later."""
     gr.Markdown("Compare what two sentences **mean**: each becomes a vector, and the score is their cosine.", elem_classes="lead")
     with gr.Tabs():
         with gr.Tab("Two sentences", id="pair"):
-            _PairPanel(bench, session, model, opened)
+            pair = PairPanel(bench)
         with gr.Tab("Two lists", id="lists"):
             ListsPanel(bench, model)
         with gr.Tab("A file of pairs", id="pair-file"):
             FilePanel(bench, session, model)
+    return pair
 
 
-class _PairPanel:
+class PairPanel:
     """Two sentences: the answer follows the typing, details are folded. Nothing is kept between two requests."""
 
-    def __init__(self, bench: Workbench, session: gr.State, model: gr.State, opened: gr.State) -> None:
+    def __init__(self, bench: Workbench) -> None:
         self._bench = bench
         self._draw()
-        self._listen(session, model, opened)
 
     def _draw(self) -> None:
         first, second = EXAMPLES["Paraphrase"]
@@ -68,17 +70,19 @@ class _PairPanel:
             )
             self.cross = second_opinion("pair-cross")
 
-    def _listen(self, session: gr.State, model: gr.State, opened: gr.State) -> None:
+    def listen(self, session: gr.State, model: gr.State, after_opening: Callable[..., Any]) -> None:
+        """Connect events. after_opening: once Search has answered in another corpus, which calibrates the scores."""
         gr.on([self.beside.expand, model.change], self._list_models, model, [self.other, self.cross], **PRIVATE)
         late = gr.State(0)
         self.result.late(lambda times: times + 1, late, late, **PRIVATE)
         # always_last: of the changes made while a comparison runs, only the last is sent.
         boxes: list[Any] = [self.sentence1, self.sentence2, self.other, self.cross]
-        changes = [*(box.change for box in boxes), model.change, session.change, opened.change, late.change]
+        changes = [*(box.change for box in boxes), model.change, session.change, late.change]
         work, outputs = handler(self._on_change, early=True), [self.result, self.details]
         inputs = [*boxes, model, session]
-        compared = dimming(view.COMPARISON, gr.on, changes, work, inputs, outputs, trigger_mode="always_last")
-        compared.failure(lambda: ("", ""), None, outputs, **PRIVATE)  # not the result of earlier sentences
+        for trigger in (partial(gr.on, changes), after_opening):
+            compared = dimming(view.COMPARISON, trigger, work, inputs, outputs, trigger_mode="always_last")
+            compared.failure(lambda: ("", ""), None, outputs, **PRIVATE)  # not the result of earlier sentences
 
     def _on_change(
         self, sentence1: str, sentence2: str, other: str | None, cross_encoder: str | None, model: str, session: Session
