@@ -1,6 +1,6 @@
 // Keep this session: the results on screen, as one page that needs nothing else. This browser makes it: nothing is sent.
 (() => {
-  const { chartIn, commandOf, copyOf, drawn, printed, save } = window.studioResults;
+  const { atClick, chartIn, commandOf, copyOf, drawn, printed, save } = window.studioResults;
   const NOT_KEPT = '.take-home, .judge, button, .skeleton, summary i';
 
   function element(name, attributes, ...children) {
@@ -57,15 +57,5 @@
     return `<!doctype html>\n${made.documentElement.outerHTML}`;
   }
 
-  async function keep(button) {
-    button.setAttribute('aria-busy', 'true');
-    try {
-      save(URL.createObjectURL(new Blob([await page()], { type: 'text/html' })), 'sbert-studio-session.html');
-    } finally { button.removeAttribute('aria-busy'); }
-  }
-
-  document.addEventListener('click', event => {
-    const button = event.target.closest?.('button[data-keep-session]');
-    if (button) keep(button);
-  });
+  atClick('button[data-keep-session]', async () => save(new Blob([await page()], { type: 'text/html' }), 'sbert-studio-session.html'));
 })();

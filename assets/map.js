@@ -16,13 +16,8 @@ const studioMap = (() => {
     lit.set(gd, rows);
     const bright = new Set(rows);
     const traces = pointTraces(gd);
-    const selected = traces.map(trace => {
-      if (!bright.size) return null;
-      const points = [];
-      trace.customdata.forEach((row, i) => { if (bright.has(row)) points.push(i); });
-      return points;
-    });
-    Plotly.restyle(gd, {selectedpoints: selected}, indices(traces));
+    const selected = ({customdata}) => indices(customdata).filter(i => bright.has(customdata[i]));
+    Plotly.restyle(gd, {selectedpoints: traces.map(trace => (bright.size ? selected(trace) : null))}, indices(traces));
   }
 
   // Change the names of clusters. The axes are held before: names are part of what they make room for, and the map would jump.
@@ -37,9 +32,8 @@ const studioMap = (() => {
 
   // Draw rings around rows (overlay 0) or the query's star (overlay 1). positions: x, y, x, y, …
   function mark(gd, overlay, positions) {
-    const xs = [], ys = [];
-    for (let i = 0; i < positions.length; i += 2) { xs.push(positions[i]); ys.push(positions[i + 1]); }
-    Plotly.restyle(gd, {x: [xs], y: [ys]}, [gd.data.length - OVERLAYS + overlay]);
+    const [x, y] = [0, 1].map(axis => positions.filter((_, i) => i % 2 === axis));
+    Plotly.restyle(gd, {x: [x], y: [y]}, [gd.data.length - OVERLAYS + overlay]);
   }
 
   // Draw each row, and each cluster's centre, between its first position (share 0) and its second (share 1). move.indexOf: row ->

@@ -56,9 +56,8 @@ element.addEventListener('keydown', event => {
     keep(field);
     handOver(field, () => pencil(field));
   } else {
-    const button = pencil(field);
     close(field);
-    button?.focus();
+    pencil(field)?.focus();
   }
 });
 element.addEventListener('focusout', event => {

@@ -44,13 +44,12 @@
   }
 
   function screenOf({ title, source }) {
-    const screen = document.createElement('div');
-    screen.className = 'present prose';
+    const about = { className: 'present prose', role: 'dialog', ariaModal: 'true', ariaLabel: title };
+    const screen = Object.assign(document.createElement('div'), about);
     screen.style.setProperty('--growth', growth());
     screen.innerHTML = '<header><div><h2></h2><p></p></div><button type="button">Leave (Esc)</button></header><main></main>';
     screen.querySelector('h2').textContent = title;
     screen.querySelector('header p').textContent = source;
-    for (const [name, value] of [['role', 'dialog'], ['aria-modal', 'true'], ['aria-label', title]]) screen.setAttribute(name, value);
     return screen;
   }
 

@@ -1,4 +1,4 @@
-// What a visitor takes home: pictures of charts, commands to copy, and a result that fills the screen.
+// What a visitor takes home: pictures of charts, and commands to copy.
 (() => {
   const LOCAL = 'http://127.0.0.1:7860';  // the address in the copied Python, replaced by that of this page
   // A picture cannot use the page's fonts: labels are measured in the font that draws them.
@@ -70,9 +70,9 @@
     return canvas.toDataURL('image/png');
   }
 
-  // Save what this page has made as a file.
-  function save(href, download) {
-    const link = Object.assign(document.createElement('a'), { href, download });
+  // Save what this page has made, a blob, as a file.
+  function save(blob, download) {
+    const href = URL.createObjectURL(blob), link = Object.assign(document.createElement('a'), { href, download });
     document.body.append(link);
     link.click();
     link.remove();
@@ -85,7 +85,7 @@
     const chart = chartIn(plot);
     if (!chart) return;
     const picture = await drawn(captioned(printed(chart), aboutResult(button)), format);
-    save(URL.createObjectURL(await (await fetch(picture)).blob()), `${name}.${format}`);
+    save(await (await fetch(picture)).blob(), `${name}.${format}`);
   }
 
   // Browsers offer the clipboard to https and localhost only; elsewhere the older command copies a selection.
@@ -113,12 +113,17 @@
     setTimeout(() => { button.textContent = label; }, 2000);
   }
 
-  document.addEventListener('click', async event => {
-    const button = event.target.closest?.('button[data-picture], button[data-copy]');
-    if (!button) return;
-    button.setAttribute('aria-busy', 'true');
-    try { await ('picture' in button.dataset ? takePicture(button) : copy(button)); } finally { button.removeAttribute('aria-busy'); }
-  });
+  // Run `work` at a click on a button, which is busy until it is done.
+  function atClick(selector, work) {
+    document.addEventListener('click', async event => {
+      const button = event.target.closest?.(selector);
+      if (!button) return;
+      button.setAttribute('aria-busy', 'true');
+      try { await work(button); } finally { button.removeAttribute('aria-busy'); }
+    });
+  }
+  atClick('button[data-picture]', takePicture);
+  atClick('button[data-copy]', copy);
 
   // A copy of a result's text, without ids and without what these selectors name.
   function copyOf(element, without) {
@@ -128,5 +133,5 @@
     return copy;
   }
 
-  window.studioResults = { aboutResult, chartIn, commandOf, copied, copyOf, drawn, printed, save };
+  window.studioResults = { aboutResult, atClick, chartIn, commandOf, copied, copyOf, drawn, printed, save };
 })();

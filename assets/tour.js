@@ -1,9 +1,12 @@
 // The tour: six real actions on this page, each with a sentence. It works offline, can be left at any step, and leaves nothing behind.
 (() => {
   const find = selector => document.querySelector(selector);
-  const tab = name => studio.tab(name);
   const click = selector => find(selector)?.click();
   const hasCorpus = () => !find('.corpus-button.none');
+  const put = (field, value) => {
+    field.value = value;
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+  };
 
   // at: what the sentence is about; act: what happens when the step begins, or as soon as `when` is there.
   const STEPS = [
@@ -20,7 +23,7 @@
     { say: 'The map: each point is a row, and near points mean similar things. Click a point or a cluster to read it.', at: '#map-plot', tab: 'Map', act: () => { if (!find('#map-plot .annotation')) click('#map-draw'); } },
     {
       say: 'Why vectors: for 100,000 sentences, reading every pair takes months, comparing vectors takes minutes. Start the race to measure both on this machine. Fine-tune trains on your own pairs, and Evaluation measures any model on data with known answers.',
-      at: '#race-words', tab: 'Timing', when: '#race-chart .js-plotly-plot', act: () => slide('#race-n input[type=range]', 5, '100,000 sentences'),
+      at: '#race-words', tab: 'Timing', when: '#race-chart .js-plotly-plot', act: slide,
     },
   ];
 
@@ -31,9 +34,7 @@
   function write(values) {
     FIELDS.forEach((name, i) => {
       const field = find(name);
-      if (!field || field.value === values[i]) return;
-      field.value = values[i];
-      field.dispatchEvent(new Event('input', { bubbles: true }));
+      if (field && field.value !== values[i]) put(field, values[i]);
     });
   }
   (function restore(values) {
@@ -43,22 +44,16 @@
     write(JSON.parse(values));
   })(sessionStorage.getItem(TYPED));
 
-  // Move the slider until the words beside it say so: an answer that was on its way takes its place.
-  function slide(selector, value, shown, tries = 8) {
-    const slider = find(selector), mine = step;
+  // Move the race's slider until the words beside it say so: an answer that was on its way takes its place.
+  function slide(tries = 8) {
+    const slider = find('#race-n input[type=range]'), mine = step;
     if (!slider || !tries) return;
-    for (const place of [value - 0.1, value]) {
-      slider.value = place;
-      slider.dispatchEvent(new Event('input', { bubbles: true }));
-    }
-    setTimeout(() => { if (step === mine && !find('#race-words')?.textContent.includes(shown)) slide(selector, value, shown, tries - 1); }, 2000);
+    [4.9, 5].forEach(place => put(slider, place));
+    setTimeout(() => { if (step === mine && !find('#race-words')?.textContent.includes('100,000 sentences')) slide(tries - 1); }, 2000);
   }
 
   function card() {
-    const box = document.createElement('section');
-    box.id = 'tour';
-    box.setAttribute('role', 'dialog');
-    box.setAttribute('aria-label', 'Tour');
+    const box = Object.assign(document.createElement('section'), { id: 'tour', role: 'dialog', ariaLabel: 'Tour' });
     box.innerHTML = '<p class="tour-count"></p><p class="tour-say" aria-live="polite"></p>'
       + '<div><button type="button" class="small" data-tour="leave">Leave</button> <button type="button" class="tour-next" data-tour="next">Next</button></div>';
     document.body.append(box);
@@ -74,7 +69,7 @@
   function next() {
     step += 1;
     if (step >= STEPS.length) { leave(); return; }
-    const { say, tab: name } = STEPS[step];
+    const { say, tab } = STEPS[step];
     const box = find('#tour') ?? card();
     box.querySelector('.tour-count').textContent = `${step + 1} of ${STEPS.length}`;
     box.querySelector('.tour-say').textContent = typeof say === 'function' ? say() : say;
@@ -82,7 +77,7 @@
     button.textContent = step + 1 < STEPS.length ? 'Next' : 'Done';
     button.focus();
     unmark();
-    tab(name);
+    studio.tab(tab);
     setTimeout(show, 300, step);
   }
 
@@ -106,7 +101,7 @@
     step = -1;
     find('#tour')?.remove();
     unmark();
-    if (before.corpus) { write(before.typed); tab(new URL(before.url).searchParams.get('tab') ?? 'Similarity'); return; }
+    if (before.corpus) { write(before.typed); studio.tab(new URL(before.url).searchParams.get('tab') ?? 'Similarity'); return; }
     sessionStorage.setItem(TYPED, JSON.stringify(before.typed));
     studio.forget();
     location.replace(before.url);

@@ -81,20 +81,18 @@ def _progress(step: Step[FileOverlap]) -> Markup:
 
 def overlap(compared: FileOverlap, matches: Sequence[Match], threshold: float) -> Markup:
     """The rows of the other file that have a match in the corpus, closest first."""
-    total = len(compared.other)
+    reworded, copied = ([match for match in matches if match.same is same] for same in (False, True))
     stages = html.milliseconds({name: seconds * 1e3 for name, seconds in compared.seconds.items()})
-    same = sum(match.same for match in matches)
-    words = f", {same:,} word for word" if same else ""
-    exact = compared.indexed.index.report.kind == "exact"
-    how = "" if exact else f" Searched with an approximate index, recall {compared.indexed.index.report.recall:.3f}."
-    share = f"{len(matches):,} of {amount(total, 'row')}"
+    words = f", {len(copied):,} word for word" if copied else ""
+    report = compared.indexed.index.report
+    how = "" if report.kind == "exact" else f" Searched with an approximate index, recall {report.recall:.3f}."
+    share = f"{len(matches):,} of {amount(len(compared.other), 'row')}"
     read = f"{plural(len(compared.other.columns), 'column', 'columns')} {', '.join(compared.other.columns)}"
     have, cosine = plural(len(matches), "has", "have"), f"cosine ≥ {threshold:.3g}{words}"
     hint = html.hint(f"Read from {read}. {stages}.{how}")
     head = Markup('<div class="could-go" role="status"><p><b>{}</b> of {} {} a match in {} at {}.</p>{}</div>').format(
         share, compared.other.name, have, compared.indexed.corpus.name, cosine, hint
     )
-    reworded, copied = ([match for match in matches if match.same is same] for same in (False, True))
     return head + _list("In other words", reworded) + _list("Word for word", copied)
 
 

@@ -66,10 +66,6 @@ class DuplicatesPanel:
 
     def __init__(self, bench: Workbench, session: gr.State) -> None:
         self._bench, self._session = bench, session
-        self._draw()
-        self.job = LongJob(self.stop, self.stage, self.find)
-
-    def _draw(self) -> None:
         with gr.Row(elem_classes="examples"):
             self.find = gr.Button("Find duplicates", variant="primary", interactive=False, elem_id="find-duplicates")
             self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="duplicates-stop")
@@ -95,19 +91,19 @@ class DuplicatesPanel:
                 self.links = gr.HTML(elem_id="duplicates-take-home", js_on_load=None)
         self._decisions = [self.staying, self.groups, self.links, *(file.button for file in self.files.values())]
         self._findings = [self.headline, self.borderline, *self._decisions]
-        self.chosen = [self._session, self.threshold, self.remove]
+        self._everything = [self.threshold, self.result, *self._findings]
+        self.job = LongJob(self.stop, self.stage, self.find)
+        self.chosen = [session, self.threshold, self.remove]
+        self.outputs = [*self.job.outputs, self.remove, *self._everything]
 
     def listen(self) -> None:
-        session, chosen, decided = [self._session], self.chosen, self._decisions
-        with_threshold = [*session, self.threshold]
-        shown = [self.threshold, self.result, *self._findings]
-        self.outputs = [*self.job.outputs, self.remove, *shown]
-        found = self.job.listen(self.find.click, self._on_find, session, [], lambda session: session.stop(job.MINING))
+        chosen, shown, decided = self.chosen, self._everything, self._decisions
+        found = self.job.listen(self.find.click, self._on_find, [self._session], [], lambda session: session.stop(job.MINING))
         found.then(handler(self._on_found), chosen, shown, **PRIVATE)  # with the threshold that the page has by then
         self.threshold.change(handler(self._on_slide), chosen, self._findings, trigger_mode="always_last", **PRIVATE)
         self.remove.input(handler(self._on_remove), chosen, decided, trigger_mode="always_last", **PRIVATE)
         self.groups.picked(handler(self._on_picked), chosen, decided, trigger_mode="multiple", **PRIVATE)
-        self.score.click(handler(self._on_score), [*with_threshold, self.cross], self.borderline, **PRIVATE)
+        self.score.click(handler(self._on_score), [self._session, self.threshold, self.cross], self.borderline, **PRIVATE)
         self.check.expand(
             lambda: gr.Dropdown(choices=scorer_choices(self._bench.registry.pair_scorers())), None, self.cross, **PRIVATE
         )
@@ -116,8 +112,7 @@ class DuplicatesPanel:
 
     def take_threshold(self, card: gr.HTML) -> None:
         """Take the threshold that labels suggest whenever it is handed over. card: where pairs are labelled."""
-        shown = [self.threshold, self.result, *self._findings]
-        card.handed(handler(self._on_handed), [self._session, self.remove], shown, **PRIVATE)
+        card.handed(handler(self._on_handed), [self._session, self.remove], self._everything, **PRIVATE)
 
     def _on_handed(self, session: Session, remove: str) -> Updates:
         threshold = round(max(FLOOR, best_threshold(session)), 2)

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from sbert_app.corpus_map.colouring import CLUSTERS, Categories, ColourScale, colouring
+from sbert_app.corpus_map.query import QueryOnMap
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.mapping.keywords import LABEL, SEPARATOR, names
 from sbert_app.mapping.projection import Points
@@ -39,18 +40,16 @@ def layout_figure(points: Points, rows: NDArray[np.int64]) -> Figure:
     return figure
 
 
-def map_figure(corpus_map: CorpusMap, by: str = CLUSTERS, texts: bool | None = None) -> Figure:
-    """The finished map. by: one of `colouring.choices`; texts: whether it holds the sentences, None: for up to 20,000 points."""
+def map_figure(corpus_map: CorpusMap, by: str = CLUSTERS, texts: bool = False) -> Figure:
+    """The finished map. by: one of `colouring.choices`; texts: whether it holds the sentences also of more than 20,000 points."""
     rows, colours = corpus_map.projection.drawn, colouring(corpus_map, by)
-    inside = len(rows) <= TEXTS_UP_TO if texts is None else texts
+    inside = texts or len(rows) <= TEXTS_UP_TO
     sentences = corpus_map.projection.indexed.corpus.sentences if inside else None
     if isinstance(colours, ColourScale):
         traces = _scaled(corpus_map.projection.points, rows, colours, sentences)
     else:
         traces = _categories(corpus_map.projection.points, rows, colours, sentences)
-    query = corpus_map.query
-    rings = query.nearest.points if query and query.nearest else None
-    figure = _with_overlays(traces, query.point if query else None, rings)
+    figure = _with_overlays(traces, corpus_map.query)
     meta = {"texts": inside, "map": corpus_map.projection.id, "figure": secrets.token_hex(4), "centres": corpus_map.centres()}
     # The names after those of the clusters are of groups of clusters; what a visitor named is named at any zoom.
     meta |= {"clusters": corpus_map.clustering.count, "given": [*corpus_map.given_names]}
@@ -110,25 +109,24 @@ def _points(
     )  # fmt: skip
 
 
-def _with_overlays(traces: list[Figure], query: NDArray[np.float32] | None = None, rings: Points | None = None) -> Figure:
+def _with_overlays(traces: list[Figure], query: QueryOnMap | None = None) -> Figure:
     """A figure with two overlays for the page's script: rings around selected rows, and the query's star."""
     import plotly.graph_objects as go
 
     ring = {"size": 15, "color": "rgba(0,0,0,0)", "line": {"width": 2.5, "color": "#f2a900"}}
     star = {"size": 20, "symbol": "star", "color": "#f2a900", "line": {"width": 1.5, "color": "#1c1c1f"}}
-    positions: tuple[list[list[float]], ...] = ([] if rings is None else rings.tolist(), [] if query is None else [query.tolist()])
+    nearest = query.nearest.points.tolist() if query and query.nearest else []
+    positions = ((ring, nearest), (star, [query.point.tolist()] if query else []))
     style: dict[str, Any] = {"mode": "markers", "hoverinfo": "skip", "showlegend": False}
     overlays = [
-        go.Scatter(x=[x for x, _ in points], y=[y for _, y in points], marker=marker, **style)
-        for marker, points in zip((ring, star), positions, strict=True)
+        go.Scatter(x=[x for x, _ in points], y=[y for _, y in points], marker=marker, **style) for marker, points in positions
     ]
     figure = go.Figure([*traces, *overlays])
     quiet(figure, None)  # as high as its place on the page
-    figure.update_layout(margin={"t": BUTTONS})
     axis = {"visible": False, "showgrid": False, "zeroline": False}
     figure.update_layout(
         xaxis=axis, yaxis=axis | {"scaleanchor": "x", "scaleratio": 1},  # distance means the same in every direction
-        dragmode="lasso", clickmode="event", hovermode="closest", uirevision="keep", showlegend=False,
+        margin={"t": BUTTONS}, dragmode="lasso", clickmode="event", hovermode="closest", uirevision="keep", showlegend=False,
         hoverlabel={"align": "left", "font": {"size": 13, "family": "IBM Plex Sans, system-ui, sans-serif"}},
         newselection={"line": {"color": TEAL, "width": 1.5, "dash": "solid"}},
         legend={"orientation": "h", "y": -0.02, "yanchor": "top", "x": 0, "font": {"color": INK}, "itemsizing": "constant"},
@@ -140,10 +138,9 @@ def _with_overlays(traces: list[Figure], query: NDArray[np.float32] | None = Non
 def _names(corpus_map: CorpusMap) -> list[dict[str, Any]]:
     """Names of clusters, then of groups of clusters, at their median points, largest first; the page's script places them."""
     sizes = [13 if level.count <= FEW_NAMES else 11 for level in corpus_map.levels for _ in range(level.count)]
-    placed = zip(corpus_map.centres(), labels(corpus_map), sizes, strict=True)
     notes: list[dict[str, Any]] = [
         {"x": x, "y": y, "text": label, "showarrow": False, "font": {"size": size, "weight": 700, "color": INK}}
-        for (x, y), label, size in placed
+        for (x, y), label, size in zip(corpus_map.centres(), labels(corpus_map), sizes, strict=True)
     ]
     return notes if len(notes) > 1 else []
 

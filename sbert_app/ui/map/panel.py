@@ -86,7 +86,7 @@ class ComparePanel:
         """Show progress, then morph the map to the other model's layout."""
         if not model:
             raise UserError("Choose the other model first.")
-        yield {**self.job.busy(Markup()), self.share: gr.Slider(value=0, visible=False), self.summary: ""}
+        yield {**self.hidden(), **self.job.busy(Markup())}
         for step in compare_model(self._bench, session, model):
             if step.result is None:
                 yield {self.stage: html.progress(step.done, step.total, f"{step.stage} …", "Comparing")}

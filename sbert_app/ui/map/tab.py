@@ -86,10 +86,9 @@ class MapTab:
 
     def _cleared(self) -> Updates:
         """Clear everything about the previous map except the plot."""
-        empty = dict.fromkeys((self.panel.groups, self.panel.pointed, self.bar.query, self.status), "")
-        empty |= {self.panel.selection: html.empty(view.NOTHING_CHOSEN), self.panel.summary: html.empty(view.NO_MAP)}
-        empty |= dict.fromkeys(self.bar.export.links, "")
-        return {**empty, **self.panel.compare.hidden()}
+        cleared = (self.panel.groups, self.panel.pointed, self.bar.query, self.status, *self.bar.export.links)
+        hints = {self.panel.selection: html.empty(view.NOTHING_CHOSEN), self.panel.summary: html.empty(view.NO_MAP)}
+        return {**dict.fromkeys(cleared, ""), **hints, **self.panel.compare.hidden()}
 
     def _on_in_view(self, session: Session, in_view: bool, model: str, still: bool, *grouping: Any) -> Iterator[Updates]:
         """The tab is opened, or a corpus while the tab is open: draw a corpus that is not large; of others show a preview,

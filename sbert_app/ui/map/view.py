@@ -71,7 +71,6 @@ def numbers(corpus_map: CorpusMap) -> Markup:
 
 
 def _silhouettes(corpus_map: CorpusMap) -> Markup:
-    """How well the clusters are separated, all together and one by one."""
     if corpus_map.silhouette is None:
         return Markup()
     sample = min(SAMPLE, len(corpus_map.projection.points))
@@ -89,7 +88,6 @@ def _silhouettes(corpus_map: CorpusMap) -> Markup:
 
 
 def _accords(corpus_map: CorpusMap) -> Markup:
-    """Agreement of the clusters with the corpus's label columns."""
     if not corpus_map.accords:
         return html.notes(["The corpus has no label column (2 to 100 different values) to compare the clusters with."])
     rows = [
