@@ -37,19 +37,23 @@ class StaticVectors:
     """
 
     def __init__(self, lexical: LexicalIndex, shipped: bool = False) -> None:
-        """shipped: for the encoder that comes with the app, with its frequent words. words: those that are left to encode."""
+        """shipped: for the encoder that comes with the app, with its frequent words. words: those that are left to encode.
+
+        share: of the weight of all words, that of the known ones, 0..1.
+        """
         weights, words = lexical.weighted_words()
         heaviest = np.argsort(-np.asarray(weights.sum(axis=0)).ravel(), kind="stable")[:MOST_WORDS]
         chosen, known = [words[word] for word in heaviest.tolist()], shipped_words() if shipped else {}
-        self.words = [word for word in chosen if word not in known]
-        self._weights, self._vectors = weights[:, heaviest], [known.get(word) for word in chosen]
+        has = np.array([word in known for word in chosen], bool)
+        self.words = [word for word, is_known in zip(chosen, has, strict=True) if not is_known]
+        order = np.concatenate([heaviest[has], heaviest[~has]])
+        self._weights, self._known = weights[:, order], [known[word] for word in chosen if word in known]
+        self.share = float(self._weights[:, : len(self._known)].sum() / max(self._weights.sum(), 1e-12))
 
-    def place(self, vectors: Vectors) -> None:
-        """Place the rows by the embeddings of `words`, (w, dim)."""
-        encoded = iter(vectors)
-        unit = unit_rows(np.array([next(encoded) if vector is None else vector for vector in self._vectors], dtype=np.float32))
-        self.rows = unit_rows(self._weights @ unit_rows(unit - unit.mean(axis=0)))
-        del self._weights, self._vectors
+    def place(self, vectors: Vectors | tuple[()] = ()) -> None:
+        """Place the rows by the known words; with the embeddings of `words`, (w, dim), by all of them."""
+        unit = unit_rows(np.array([*self._known, *vectors], dtype=np.float32))
+        self.rows = unit_rows(self._weights[:, : len(unit)] @ unit_rows(unit - unit.mean(axis=0)))
         self._map, self._lengths = np.eye(self.rows.shape[1], dtype=np.float32), np.ones(len(self.rows), np.float32)
 
     def learn(self, rows: Rows, embeddings: Vectors) -> None:

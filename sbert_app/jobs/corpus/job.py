@@ -56,7 +56,8 @@ def index_corpus(call: Call, options: IndexOptions) -> Steps:
     step, columns = Step[IndexedCorpus](""), call.columns or [guess_column(table.frame)]
     with closing(index(call.bench, session, columns, options.model, early=not options.whole)) as steps:
         for step in steps:
-            if not options.whole and step.unit != _unit(1) and (begun := session.get(IndexedCorpus)) and begun.growing:
+            begun = session.get(IndexedCorpus)
+            if not options.whole and step.stage == ENCODING and step.unit != _unit(1) and begun and begun.growing:
                 step = replace(step, result=begun, notes=("The model reads only the rows that a query needs.",))
                 break
             yield step

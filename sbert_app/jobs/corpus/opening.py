@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
 
 NAME_LENGTH = 32
+WORDS = "Reading the words"  # a stage
+ENOUGH = 0.8  # of the weight of a corpus's words: where so much is known, the first answers find as much (docs/search.md)
 TIMED_SENTENCES = 64  # encoded to estimate how long a whole corpus takes
 
 
@@ -53,24 +55,28 @@ def open_unread(
 ) -> Iterator[Step[IndexedCorpus]]:
     """Open a corpus that the model has not read, unless it is stopped: each query lets it read the rows that matter to it.
 
-    encoding: of all rows, first those of the corpus; what it has done counts as read.
+    encoding: of all rows, first those of the corpus; what it has done counts as read. The words are read before or, where most are
+    known, behind.
     """
     lexical = LexicalIndex.build(corpus.sentences)
     static = StaticVectors(lexical, shipped=encoder.folder == bundled_folder())
+    rows, has = encoding.embeddings[: len(corpus)], encoding.done[: len(corpus)]
+    encode = partial(bench.device.encode, encoder, prompt=encoder.document_prompt)
+    growing = Growing(corpus.sentences, lexical, static, encode, rows, has)
+    index = VectorIndex.build(growing.embeddings[:0])
+    opened = IndexedCorpus(corpus, encoder.name, encoder.fingerprint, growing.embeddings, index, lexical, growing=growing)
+    if at_once := static.share >= ENOUGH:
+        static.place()
+        session.open(opened, stop)
     words = bench.embedder.job(encoder, static.words)
     with closing(words.run()) as batches:
         for done in batches:
             if stop.is_set():
                 return
-            yield Step("Reading the words", done, len(static.words), unit="words")
+            yield Step(WORDS, 0, len(corpus), unit="sentences") if at_once else Step(WORDS, done, len(static.words), unit="words")
     static.place(words.embeddings)
-    rows, has = encoding.embeddings[: len(corpus)], encoding.done[: len(corpus)]
-    encode = partial(bench.device.encode, encoder, prompt=encoder.document_prompt)
-    growing = Growing(corpus.sentences, lexical, static, encode, rows, has)
-    index = VectorIndex.build(growing.embeddings[:0])
-    session.open(
-        IndexedCorpus(corpus, encoder.name, encoder.fingerprint, growing.embeddings, index, lexical, growing=growing), stop
-    )
+    if not at_once:
+        session.open(opened, stop)
 
 
 def saved_corpora(bench: Workbench) -> list[SavedCorpus]:

@@ -19,8 +19,13 @@ from sbert_app.corpus_map.query import QueryOnMap
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.mapping.keywords import LABEL, SEPARATOR, names
 from sbert_app.mapping.projection import Points
-from sbert_app.ui.kit.html import GREY, INK, PALETTE, TEAL, Figure, as_text, quiet, short
+from sbert_app.ui.kit.html import GREY, INK, TEAL, Figure, as_text, quiet, short
 
+# Of clusters and values, distinguishable on light and dark.
+PALETTE = (
+    "#14988d", "#d97706", "#4f6fd0", "#d0455f", "#7a5cc0", "#5a8f3c", "#c2479d", "#a3584a", "#3f9fd0", "#8a8f1f",
+    "#e5806a", "#2f6f9f", "#b07cd8", "#2f9e62", "#c9a227", "#9a3b6b", "#6fb1a0", "#8d6e9f", "#b5651d", "#7f9fd8",
+)  # fmt: skip
 SCALE = [[0, "#a3a3ad"], [0.3, "#7fb0ac"], [0.55, "#14988d"], [0.8, "#d97706"], [1, "#d0455f"]]  # from grey (low) to red (high)
 TEXTS_UP_TO = 20_000  # points; with more, sentences are requested on hover, as they would be most of the data sent
 HOVER_LENGTH, LINE_LENGTH = 160, 56

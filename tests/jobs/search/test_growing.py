@@ -13,7 +13,7 @@ from sbert_app.corpus.ranking.fusion import best_rows
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus import job
 from sbert_app.jobs.corpus.job import ENCODING, INDEXING, index
-from sbert_app.jobs.corpus.opening import open_example
+from sbert_app.jobs.corpus.opening import WORDS, open_example
 from sbert_app.jobs.duplicates.job import findings_of, mine
 from sbert_app.jobs.labelling import begin
 from sbert_app.jobs.map.job import ClusterOptions, draw
@@ -166,6 +166,25 @@ def test_rows_that_were_read_teach_the_static_vectors(bench, unread):
     growing.fill(np.arange(LEARNED))
     growing.learn()
     assert agreement() > before + 0.01
+
+
+KNOWN = "river garden winter music doctor bridge kitchen letter school market island window summer engine forest".split()
+INVENTED = [f"{start}{end}" for start in "glor vext brim snaf quol".split() for end in "pax ulm ink".split()]
+
+
+@pytest.mark.parametrize(("words", "at_once"), [(KNOWN, True), (INVENTED, False)])
+def test_where_most_words_come_with_the_app_the_others_are_read_once_the_corpus_is_open(bench, monkeypatch, words, at_once):
+    monkeypatch.setattr(job, "AT_ONCE", 100)
+    session = brought(bench, [f"{one} {other} zzyzx" for one in words for other in words])
+    steps = index(bench, session, ["text"])
+    step = next(step for step in steps if step.stage == WORDS)
+    opened = session.get(IndexedCorpus)
+    assert (opened is not None) is at_once and step.unit == ("sentences" if at_once else "words")
+    before = opened and opened.growing.static.rows
+    next(step for step in steps if step.stage == ENCODING)
+    after = session.corpus().growing.static
+    assert "zzyzx" in after.words and np.linalg.norm(after.rows, axis=1).min() > 0.99
+    assert not at_once or not np.array_equal(before, after.rows)
 
 
 def test_a_corpus_of_one_word_or_none_has_static_vectors(encoder):
