@@ -44,9 +44,9 @@ def in_words(result: TimingResult, sentences: int, with_method: bool = True) -> 
             '<p class="moment">SBERT compared all <b>{:,}</b> pairs in <b>{}</b>. In that time the cross-encoder reads <b>{:,}</b> '
             "of them, and it needs <b>{}</b> for all.</p>"
         ).format(pairs_of(raced), spoken(seconds), read, spoken(whole))
-    after = html.hint(text) if (text := _query(result, sentences)) else Markup()
+    after = _query(result, sentences) + (method(result) if with_method else Markup())
     where = f"On this machine, {result.conditions.date}" if with_method else f"On {result.conditions.machine}"
-    return _times(result, sentences, where, before, after + method(result) if with_method else after)
+    return _times(result, sentences, where, before, after)
 
 
 def story(sentences: int) -> Markup:
@@ -85,11 +85,11 @@ def method(result: TimingResult) -> Markup:
     )
 
 
-def _query(result: TimingResult, sentences: int) -> str:
+def _query(result: TimingResult, sentences: int) -> Markup:
     exact, fast = result.query_seconds(EXACT, sentences), result.query_seconds(APPROXIMATE, sentences)
     if exact is None or fast is None or result.encode_one is None:
-        return ""
-    return (
+        return Markup()
+    return html.hint(
         f"One new query against all of them: {spoken(sentences / result.cross.rate)} for the cross-encoder; for SBERT "
         f"{spoken(result.encode_one)} to encode it, then {spoken(exact)} in an exact index or {spoken(fast)} in an approximate one."
     )
@@ -148,8 +148,8 @@ def _pair(pair: tuple[str, str]) -> Markup:
 
 
 def _quality(result: TimingResult, live: bool) -> Markup:
-    change = result.quality.changes[0] if result.quality else None
-    if change and result.quality:
+    if result.quality:
+        change = result.quality.changes[0]
         rows = [[name, f"{times_100(side.value)} ({times_100(side.low)} to {times_100(side.high)})"]
                 for name, side in (("SBERT", change.before), ("Cross-encoder", change.after))]  # fmt: skip
         gap = change.difference
