@@ -8,7 +8,7 @@ from sbert_app.timing.report import Published, models_of_race
 from sbert_app.timing.result import APPROXIMATE, EXACT, TimingResult
 from sbert_app.timing.throughput import DISTURBED, Extrapolation, pairs_of
 from sbert_app.ui.kit import html
-from sbert_app.wording import change_100, spoken, times_100
+from sbert_app.wording import spoken, times_100
 
 # The first and last figure are from `python -m tests.benchmarks quality`, the second from `stsb`.
 STSB = "STSb test, 1,379 pairs, Spearman ×100, measured with this app on 2026-11-20"
@@ -150,12 +150,12 @@ def _pair(pair: tuple[str, str]) -> Markup:
 def _quality(result: TimingResult, live: bool) -> Markup:
     if result.quality:
         change = result.quality.changes[0]
+        difference, low, high = change.interval
         rows = [[name, f"{times_100(side.value)} ({times_100(side.low)} to {times_100(side.high)})"]
                 for name, side in (("SBERT", change.before), ("Cross-encoder", change.after))]  # fmt: skip
-        gap = change.difference
         how = (
             f"{change.metric.replace('_', ' ')} ×100 on {result.quality.examples:,} of the labelled examples in the Fine-tune tab. "
-            f"Cross-encoder minus SBERT: {change_100(gap.value)} ({change_100(gap.low)} to {change_100(gap.high)})."
+            f"Cross-encoder minus SBERT: {difference} ({low} to {high})."
         )
     else:
         rows = [[name, f"{value:.1f}"] for name, value in STSB_FIGURES.items()]
