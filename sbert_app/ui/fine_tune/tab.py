@@ -155,9 +155,10 @@ class _FineTuneTab:
         return [choice.by, choice.column]
 
     def _new(self, data: TrainingData, preset: str, model: str) -> Updates:
-        """Show other data than before."""
-        opened = {self.plan.fold: gr.Accordion(open=True), self.data.refused: ""}
-        return {**self._show(data, preset, model), **self.data.loaded(data), **opened}
+        """Show other data than before. Uploads are emptied: the fold tells which file was read; parts of the last data are gone."""
+        folds = {self.data.fold: gr.Accordion(view.data_line(data), open=False), self.plan.fold: gr.Accordion(open=True)}
+        emptied = dict.fromkeys([self.data.file, *self.data.parts.values()])
+        return {**self._show(data, preset, model), **folds, **emptied, self.data.refused: ""}
 
     def _show(self, data: TrainingData, preset: str, model: str, cross: str = "") -> Updates:
         """Show the data as read, and settings that fit it."""
