@@ -24,6 +24,7 @@ PALETTE = (
 )  # fmt: skip
 GREY = "#8a8a94"  # outliers, and points during the layout
 GRID = "rgba(128,128,136,0.25)"
+BELOW = {"orientation": "h", "x": 0, "yanchor": "top"}  # a legend under its figure; its y depends on the height
 # Of charts in exported pages: without plotly's buttons, which lie over data and titles. In the app assets/style.css hides them.
 PAGE_CONFIG = {"displaylogo": False, "displayModeBar": False}
 

@@ -18,7 +18,7 @@ from sbert_app.corpus_map.colouring import CLUSTERS, Categories, ColourScale, co
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.mapping.keywords import LABEL, SEPARATOR, names
 from sbert_app.mapping.projection import Points
-from sbert_app.ui.kit.html import GREY, INK, PALETTE, TEAL, Figure, as_text, quiet, short
+from sbert_app.ui.kit.html import BELOW, GREY, INK, PALETTE, TEAL, Figure, as_text, quiet, short
 
 SCALE = [[0, "#a3a3ad"], [0.3, "#7fb0ac"], [0.55, "#14988d"], [0.8, "#d97706"], [1, "#d0455f"]]  # from grey (low) to red (high)
 TEXTS_UP_TO = 20_000  # points; with more, sentences are requested on hover, as they would be most of the data sent
@@ -131,7 +131,7 @@ def _with_overlays(traces: list[Figure], query: NDArray[np.float32] | None = Non
         dragmode="lasso", clickmode="event", hovermode="closest", uirevision="keep", showlegend=False,
         hoverlabel={"align": "left", "font": {"size": 13, "family": "IBM Plex Sans, system-ui, sans-serif"}},
         newselection={"line": {"color": TEAL, "width": 1.5, "dash": "solid"}},
-        legend={"orientation": "h", "y": -0.02, "yanchor": "top", "x": 0, "font": {"color": INK}, "itemsizing": "constant"},
+        legend=BELOW | {"y": -0.02, "font": {"color": INK}, "itemsizing": "constant"},
         modebar={"remove": ["select2d", "autoScale2d", "toImage"], "bgcolor": "rgba(0,0,0,0)", "color": INK, "activecolor": TEAL},
     )  # fmt: skip
     return figure

@@ -68,12 +68,11 @@ def _cross_encoder(state: RaceState, ended: bool) -> Markup:
 def _sbert(state: RaceState, ended: bool) -> Markup:
     lane, found, model = state.sbert, state.answer, state.conditions.encoder if state.conditions else ""
     rate = state.timing.encode.rate if ended and state.timing else lane.rate
-    unknown = "–" if ended else "…"
     counters = [
         (f"{lane.done:,}", f"of {lane.total:,} sentences"),
         (spoken(found.seconds if found else lane.seconds), "for the answer" if found else "of work"),
         (digits(rate), "sentences per second"),
-        (f"{pairs_of(lane.total):,}" if found else unknown, "pairs compared"),
+        (f"{pairs_of(lane.total):,}" if found else "–" if ended else "…", "pairs compared"),
     ]
     answer = f"Finished: the most similar pair has cosine {found.pair.score:.3f}." if found else ""
     return _lane(("SBERT", "reads every sentence once", model), "sbert", lane, counters, answer)
@@ -114,8 +113,7 @@ def race_chart(result: TimingResult | Published, sentences: int) -> html.Figure:
         hovertemplate=f"%{{x:,}} sentences: %{{customdata}}<br>published<extra>{paper.SOURCE}</extra>",
     )  # fmt: skip
     html.quiet(figure, 460)
-    legend = {"orientation": "h", "y": -0.16, "x": 0, "yanchor": "top"}
-    figure.update_layout(legend=legend, hovermode="closest", uirevision="keep")
+    figure.update_layout(legend=html.BELOW | {"y": -0.16}, hovermode="closest", uirevision="keep")
     figure.update_xaxes(title="sentences", tickvals=[10**i for i in range(1, 7)], ticktext=SIZES, range=[0.85, 6.25])
     figure.update_yaxes(title="time", automargin=True, tickvals=list(TICKS), ticktext=list(TICKS.values()))
     for axis in (figure.update_xaxes, figure.update_yaxes):
