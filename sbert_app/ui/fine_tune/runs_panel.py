@@ -131,8 +131,7 @@ def _row(run: RunOverview, chosen: str) -> Markup:
     scores = _scores(run.verdict.changes[0]) if run.verdict else ""
     texts = (state, word, scores, info.created[:16], run.base, f"{run.nbytes / 1e6:,.1f} MB")
     cells = Markup().join(CELL.format(label, text or "–") for label, text in zip(HEADER[1:], texts, strict=True))
-    checked = Markup(" checked") if info.id == chosen else ""
-    return ROW.format(id=info.id, checked=checked, name=info.name, cells=cells)
+    return ROW.format(id=info.id, checked=Markup(" checked") if info.id == chosen else "", name=info.name, cells=cells)
 
 
 def _scores(change: Change) -> Markup:

@@ -89,7 +89,6 @@ class DataPanel:
             self.positive = choice("Label for “same meaning”", "positive-label")
 
     def show(self, data: TrainingData) -> Values:
-        """Show the data as read."""
         columns, mapping, examples = [*data.table.frame.columns], data.mapping, data.reading.examples
         boxes = self.first, self.second, self.third, self.target
         chosen = (*(*mapping.sentences, None)[:3], mapping.target or None)
@@ -106,7 +105,6 @@ class DataPanel:
         }
 
     def show_split(self, data: TrainingData) -> Values:
-        """Show how the data is split."""
         columns = [name for name in data.table.frame.columns if name != data.mapping.target]
         return {
             self.summary: view.training_data(data),

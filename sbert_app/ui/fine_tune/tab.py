@@ -91,8 +91,7 @@ class _FineTuneTab:
     def _on_part_change(self, part: str, file: gr.File) -> Any:
         """A test or dev file is uploaded or cleared."""
         work, outputs = partial(self._on_part, part, file), [*self.data.outputs, self.data.refused]
-        inputs = [self._session, file]
-        return gr.on([file.upload, file.clear], handler(work), inputs, outputs, trigger_mode="multiple", **PRIVATE)
+        return gr.on([file.upload, file.clear], handler(work), [self._session, file], outputs, trigger_mode="multiple", **PRIVATE)
 
     def _on_arrival(self, session: Session, preset: str, model: str) -> Updates:
         """Show the data that the session has, as after a reload."""

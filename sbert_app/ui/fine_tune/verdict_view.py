@@ -153,8 +153,7 @@ def movers(held_out: Examples, before: Sequence[float], after: Sequence[float]) 
     tables = Markup().join(section.format(title, _mover_table(held_out, rows[:MOVERS])) for title, rows in moved.items())
     positive = held_out.labels[held_out.positive] if held_out.labels else ""
     explained = MARGIN if held_out.kind in MARGINS else RANKED.format(IMPROVED[held_out.kind].format(positive))
-    text = Markup('<div class="movers">{}</div>{}{}')
-    return text.format(tables, html.hint(explained), html.downloads("held-out", records))
+    return Markup('<div class="movers">{}</div>{}{}').format(tables, html.hint(explained), html.downloads("held-out", records))
 
 
 def _mover_table(held_out: Examples, records: Sequence[Mapping[str, Any]]) -> Markup:

@@ -200,7 +200,6 @@ def best_of(plan: Plan) -> str:
 
 
 def plan_line(plan: Plan) -> Markup:
-    """A run's settings in one line."""
     options = plan.options
     title, rate = best_of(plan) or OBJECTIVES[plan.objective].title, np.format_float_positional(options.learning_rate)
     settings = f"{amount(options.epochs, 'epoch')}, batch {options.batch_size}, rate {rate}, seed {options.seed}"

@@ -97,7 +97,6 @@ def options(times: TimingResult | Published, sentences: int) -> dict[str, Any]:
 
 
 def caption(times: TimingResult | Published) -> Caption:
-    """The chart's title and source."""
     title = "Time to find the most similar pair, by number of sentences"
     if isinstance(times, Published):
         return Caption(title, f"{paper.SOURCE}, section 1, on a {paper.CLOSEST_PAIR_HARDWARE} · SBERT Studio")

@@ -24,9 +24,8 @@ STSB_FIGURES = {
     "all-MiniLM-L6-v2, fine-tuned on STSb": 85.8,
     "cross-MiniLM-L6-stsb (cross-encoder)": 86.7,
 }
-_TICK = Markup('<span style="--p:{}">{:,}</span>')
 TICKS = Markup('<div class="ticks" aria-hidden="true">{}</div>').format(  # under the slider, logarithmic from 100 to 1,000,000
-    Markup().join(_TICK.format((exponent - 2) / 4, 10**exponent) for exponent in range(2, 7))
+    Markup().join(Markup('<span style="--p:{}">{:,}</span>').format((power - 2) / 4, 10**power) for power in range(2, 7))
 )
 
 
@@ -97,8 +96,7 @@ def _query(result: TimingResult, sentences: int) -> Markup:
 
 def agreement(result: TimingResult, live: bool = True) -> Markup:
     """Agreement and quality of the two systems. live: shown in the app, where labelled pairs can be added."""
-    pieces = _answer(result), _agreed(result), _quality(result, live)
-    return Markup('{}<div class="verdicts agree">{}{}</div>').format(*pieces)
+    return Markup('{}<div class="verdicts agree">{}{}</div>').format(_answer(result), _agreed(result), _quality(result, live))
 
 
 def _answer(result: TimingResult) -> Markup:
