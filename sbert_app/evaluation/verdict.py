@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sbert_app.evaluation import metrics
 from sbert_app.evaluation.metrics import Metric, MetricEstimate, interval, resampled
 from sbert_app.vectors import COSINE, Array, Similarity, Vectors
+from sbert_app.wording import change_100, times_100
 
 LEAST_HELD_OUT = 20  # rows; fewer never give a verdict
 
@@ -40,6 +41,16 @@ class Change:
     after: MetricEstimate
     difference: MetricEstimate
     p: float
+
+    @property
+    def sides(self) -> list[str]:
+        """The values before and after, × 100, as texts."""
+        return [times_100(side.value) for side in (self.before, self.after)]
+
+    @property
+    def interval(self) -> list[str]:
+        """The difference and the ends of its interval, × 100, as texts."""
+        return [change_100(value) for value in (self.difference.value, self.difference.low, self.difference.high)]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import Against, DevScore, Harm, HeadAccuracy, RunResult, RunState
 from sbert_app.training.options import OBJECTIVES
 from sbert_app.vectors import Array, Vectors, unit_rows
-from sbert_app.wording import amount, change_100, times_100
+from sbert_app.wording import amount, times_100
 
 if TYPE_CHECKING:
     from torch import nn
@@ -74,9 +74,7 @@ def harm_in_words(result: RunResult) -> list[str]:
         return []
     change, count = result.harm.general.changes[0], result.harm.general.examples
     word = {WORSE: "it got worse there", BETTER: "it got better there"}.get(result.harm.general.word, "no clear change there")
-    before, after = (times_100(side.value) for side in (change.before, change.after))
-    low, high = (change_100(end) for end in (change.difference.low, change.difference.high))
-    values = f"{before} → {after} (change {change_100(change.difference.value)}, 95 % interval {low} to {high})"
+    values = "{} → {} (change {}, 95 % interval {} to {})".format(*change.sides, *change.interval)
     lines = [f"On {count} everyday pairs that are none of yours, Spearman ×100 is {values}: {word}."]
     if (moved := result.harm.moved) is None:  # a cross-encoder has no embeddings
         return lines
@@ -94,11 +92,10 @@ def against_in_words(result: RunResult) -> str:
         return ""
     change = against.verdict.changes[0]
     words = {WORSE: "the cosine is better, and faster", BETTER: "the cross-encoder is better"}
-    low, high = (change_100(end) for end in (change.difference.low, change.difference.high))
+    (cosine, cross), (difference, low, high) = change.sides, change.interval
     return (
-        f"The cosine of {against.encoder} has {times_100(change.before.value)} on these pairs, the trained cross-encoder "
-        f"{times_100(change.after.value)} (difference {change_100(change.difference.value)}, 95 % interval {low} to {high}): "
-        f"{words.get(against.verdict.word, 'no clear difference')}."
+        f"The cosine of {against.encoder} has {cosine} on these pairs, the trained cross-encoder {cross} (difference {difference}, "
+        f"95 % interval {low} to {high}): {words.get(against.verdict.word, 'no clear difference')}."
     )
 
 

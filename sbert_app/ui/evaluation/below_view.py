@@ -28,7 +28,7 @@ NAME = "sbert-studio-evaluation"
 MOST = 8  # examples in each list
 RANKINGS = {"ndcg_at_10": "nDCG@10", "mrr_at_10": "MRR@10", "recall_at_100": "recall@100"}
 
-_SECTION = Markup('<section><h3>{}</h3><div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div></section>')
+_SECTION = Markup('<section><h3>{0}</h3><div class="scroll" tabindex="0" role="region" aria-label="{0}">{1}</div></section>')
 
 
 def chart(grid: Grid, choice: Choice) -> html.Figure:
@@ -114,8 +114,7 @@ def links(grid: Grid, choice: Choice) -> Markup:
     )
     title = f"{len(grid.systems)} systems on {len(grid.data_sets)} data sets"
     caption = Caption.of(title, choice.model, day=max((cell.day for cell in grid.measured.values()), default=""))
-    groups = [files, *([pictures(CHART, NAME)] if grid.means() else []), present()]
-    return row(caption, [TABLE, WORDS, CHART], *groups)
+    return row(caption, [TABLE, WORDS, CHART], files, pictures(CHART, NAME) if grid.means() else Markup(), present())
 
 
 def errors(grid: Grid, choice: Choice, place: Place) -> Markup:
@@ -140,9 +139,8 @@ def _measures(name: str, measured: Mapping[str, Cell], model: str) -> Markup:
     for system, cell in ranked.items():
         figures = [(cell.measures[measure], *cell.intervals[measure]) for measure in RANKINGS]
         rows.append([name_of(system, model), *(text.format(*map(times_100, figure)) for figure in figures)])
-    table = html.table(("system", *RANKINGS.values()), rows)
     title = f"{name}: all measures × 100, with the range of 95 % of the queries' resamples"
-    return _SECTION.format(title, title, table)
+    return _SECTION.format(title, html.table(("system", *RANKINGS.values()), rows))
 
 
 def _subsets(cell: Cell, sizes: Counter[str], model: str) -> Markup:
@@ -160,4 +158,4 @@ def _subsets(cell: Cell, sizes: Counter[str], model: str) -> Markup:
 def _list(title: str, examples: list[Mistake]) -> Markup:
     rows = [[Markup("<br>").join(mistake.sentences), mistake.expected, mistake.given] for mistake in examples]
     table = html.table(("sentences", "right answer", "answer"), rows) if rows else html.hint("None.")
-    return _SECTION.format(title, title, table)
+    return _SECTION.format(title, table)

@@ -17,7 +17,6 @@ from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.evaluation import below_view, grid_view
-from sbert_app.ui.evaluation.below_view import chart
 from sbert_app.ui.header import scorer_choices
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler, sent
@@ -53,7 +52,6 @@ element.addEventListener('click', event => {
 
 
 def build(bench: Workbench, session: gr.State, model: gr.State, tab: gr.Tab) -> None:
-    """Build the tab."""
     gr.Markdown(LEAD, elem_classes="lead")
     _EvaluationTab(bench, session, model).listen(tab)
 
@@ -127,7 +125,7 @@ class _EvaluationTab:
     def _on_tab_opened(self, session: Session) -> Any:
         """Draw the chart, which needs the tab's width."""
         current = session.get(ShownGrid)
-        return chart(current.grid, current.choice) if current and current.grid.means() else gr.skip()
+        return below_view.chart(current.grid, current.choice) if current and current.grid.means() else gr.skip()
 
     def _on_model(self, model: str, chosen: list[str]) -> Updates:
         """List the models that have no row yet, also those saved meanwhile: the header's and the cross-encoder have one."""
@@ -151,8 +149,7 @@ class _EvaluationTab:
     def _on_start(self, session: Session, model: str, sets: list[str], models: list[str], *groups: list[str]) -> Iterator[Updates]:
         others = validation.names(models or [], MODELS)
         chosen = [systems.SBERT if name == model else name for group in (*groups, others) for name in group or []]
-        grid = choose(self._bench, session, chosen, sets or [])
-        yield from self._fill(session, grid, Choice(model))
+        yield from self._fill(session, choose(self._bench, session, chosen, sets or []), Choice(model))
 
     def _on_resume(self, session: Session) -> Iterator[Updates]:
         """Continue a grid that a reload interrupted."""
@@ -178,7 +175,7 @@ class _EvaluationTab:
             self.result: gr.Column(visible=True),
             self.words: grid_view.in_words(grid, current.choice),
             self.links: below_view.links(grid, current.choice),
-            self.chart: chart(grid, current.choice) if grid.means() else None,
+            self.chart: below_view.chart(grid, current.choice) if grid.means() else None,
         }
 
     def _on_picked(self, session: Session, event: gr.EventData) -> Any:

@@ -7,7 +7,7 @@ import numpy as np
 
 from sbert_app.labelled.example_set import Examples
 from sbert_app.runs.records import Baseline, DevScore, Loss, RunState
-from sbert_app.ui.kit.html import FAR, GRID, INK, MIDDLE, TEAL, Figure, as_text, quiet
+from sbert_app.ui.kit.html import BELOW, FAR, GRID, INK, MIDDLE, TEAL, Figure, as_text, quiet
 
 MORE_LABELS = ("#b45309", "#4f6fd0", "#8a8a94", "#7a5cc0", "#5a8f3c")
 BINS = 24
@@ -40,8 +40,7 @@ def training_curve(run: RunState) -> Figure | None:
             mode="lines+markers", line={"color": TEAL, "width": 2.5}, marker=markers, secondary_y=True,
         )  # fmt: skip
     quiet(figure, 300)
-    legend = {"orientation": "h", "y": -0.25, "x": 0, "yanchor": "top"}
-    figure.update_layout(legend=legend, hovermode="x unified", uirevision="keep")
+    figure.update_layout(legend=BELOW | {"y": -0.25}, hovermode="x unified", uirevision="keep")
     figure.update_xaxes(title="step", showgrid=False, zeroline=False, rangemode="tozero")
     figure.update_yaxes(zeroline=False)
     figure.update_yaxes(title="loss", gridcolor=GRID, rangemode="tozero", secondary_y=False)
@@ -67,7 +66,7 @@ def distributions(held_out: Examples, before: Sequence[float], after: Sequence[f
                 line={"color": colour, "width": 2, "shape": "hvh"}, row=row, col=1,
             )  # fmt: skip
     quiet(figure, 380)
-    figure.update_layout(legend={"orientation": "h", "y": -0.2, "x": 0, "yanchor": "top"})
+    figure.update_layout(legend=BELOW | {"y": -0.2})
     if is_margin:
         figure.add_vline(0, line={"color": INK, "dash": "dot", "width": 1})
     figure.update_xaxes(title="cosine to the positive minus cosine to the negative" if is_margin else axis, row=2, col=1)

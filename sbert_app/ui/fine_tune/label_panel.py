@@ -113,10 +113,9 @@ class LabelPanel:
 def view(current: Labelling) -> Markup:
     """The question, the buttons, what was answered last, and what the labels say."""
     answers = current.answers
-    parts = [_counts(answers), _question(current), _last(current), html.cautions(current.remarks)]
-    body = Markup().join([*parts, _so_far(current.estimate()), _to_learn_from(answers)])
-    card = Markup('<div class="label-card" data-count="{}" data-drawn="{}">{}</div>')
-    return card.format(len(answers), secrets.token_hex(4), body)
+    asked = _counts(answers) + _question(current) + _last(current) + html.cautions(current.remarks)
+    card = Markup('<div class="label-card" data-count="{}" data-drawn="{}">{}{}{}</div>')
+    return card.format(len(answers), secrets.token_hex(4), asked, _so_far(current.estimate()), _to_learn_from(answers))
 
 
 def listed(current: Labelling) -> Markup:

@@ -37,7 +37,7 @@ class RunPanel:
         self._shown = gr.State("")  # the state of the run as shown
         self._timer = gr.Timer(TICK_SECONDS, active=False)
         self._draw_live()
-        self._draw_verdict()
+        self._draw_verdict(bench.settings.hosted)
         self.runs = RunsPanel(bench, owner)
         live = [self.live, self.title, self.other_data, self.plan, self.progress, self.stop, self.resume]
         curve = [self.fold, self.curve, self.curve_links]
@@ -60,15 +60,14 @@ class RunPanel:
                 self.curve = gr.Plot(show_label=False, elem_id=verdict_view.CURVE)
                 self.curve_links = gr.HTML(elem_id="curve-take-home", js_on_load=None)
 
-    def _draw_verdict(self) -> None:
+    def _draw_verdict(self, hosted: bool) -> None:
         with gr.Column(visible=False, elem_id="step-verdict") as self.verdict:
             gr.HTML(view.step(4, "Verdict"), js_on_load=None)
             self.other_verdict = gr.HTML(elem_id="verdict-other-data", js_on_load=None)
             self.answer = gr.HTML(elem_id=verdict_view.VERDICT, js_on_load=None)
             with gr.Row(elem_classes="end-row", elem_id="keep"):
                 self.keep = gr.Button("Keep the previous model", variant="primary", visible=False, elem_id="keep-previous")
-                named = not self._bench.settings.hosted
-                self.name = gr.Textbox(label="Save as model", max_lines=1, visible=named, elem_id="model-name")
+                self.name = gr.Textbox(label="Save as model", max_lines=1, visible=not hosted, elem_id="model-name")
                 self.use = gr.Button("Use this model", elem_id="use-model")
                 self.pack = gr.Button("Download model", elem_id="pack-model")
                 self.download = gr.DownloadButton("Download model", visible=False, elem_id="download-model")
@@ -188,8 +187,6 @@ class RunPanel:
 
     def _on_changed(self, run_id: str, owner: str) -> Updates:
         """After a run was deleted or renamed: show the run's new name, or hide steps 3 and 4 if it is gone."""
-        if not run_id:
-            return {self.run_id: ""}
         try:
             run = running.state(self._bench, run_id, owner)
         except UserError:

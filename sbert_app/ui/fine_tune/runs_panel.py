@@ -10,7 +10,7 @@ from sbert_app.evaluation.verdict import LEAST_HELD_OUT, Change
 from sbert_app.jobs.fine_tune import running
 from sbert_app.runs.records import DAMAGED, RunInfo, RunOverview
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.ui.fine_tune.verdict_view import METRIC_NAMES, TOO_FEW, both_sides, interval
+from sbert_app.ui.fine_tune.verdict_view import METRIC_NAMES, TOO_FEW
 from sbert_app.ui.fine_tune.view import STATES
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
@@ -66,10 +66,8 @@ class RunsPanel:
         run = [self.chosen, self._owner]
         self.fold.expand(handler(self.relisted), self._owner, self.outputs, **PRIVATE)
         self.table.picked(handler(self._on_picked), self._owner, self.outputs, trigger_mode="multiple", **PRIVATE)
-        question = self.delete.click(handler(self._on_delete), run, self.outputs, **PRIVATE)
-        question.success(None, None, None, js=FOCUS_KEEP)
-        kept = self.keep.click(handler(self._unasked), None, self.outputs, **PRIVATE)
-        kept.success(None, None, None, js=FOCUS_TABLE)
+        self.delete.click(handler(self._on_delete), run, self.outputs, **PRIVATE).success(None, None, None, js=FOCUS_KEEP)
+        self.keep.click(handler(self._unasked), None, self.outputs, **PRIVATE).success(None, None, None, js=FOCUS_TABLE)
         deleted = self.confirm.click(handler(self._on_confirm), run, self.outputs, **PRIVATE)
         deleted.success(**changed).success(None, None, None, js=FOCUS_TABLE)
         names = [self.rename.click, self.new_name.submit]
@@ -77,16 +75,14 @@ class RunsPanel:
 
     def relisted(self, owner: str) -> Updates:
         """The runs as they are now, none of them chosen."""
-        nothing = {self.chosen: "", self.message: "", **self._unasked(), **self._enabled(None)}
-        return {**nothing, self.table: self.listed(owner)}
+        return {self.chosen: "", self.message: "", self.table: self.listed(owner), **self._unasked(), **self._enabled(None)}
 
     def listed(self, owner: str, chosen: str = "") -> Markup:
         """The table, with a chosen run."""
         return run_table(self._bench.runs.overview(running.rows(self._bench, owner)), chosen)
 
     def _on_picked(self, owner: str, event: gr.EventData) -> Updates:
-        run_id = sent(event).get("run")
-        info = running.row(self._bench, run_id or "", owner)
+        info = running.row(self._bench, sent(event).get("run") or "", owner)
         return {self.chosen: info.id, self.message: chosen_run(info), **self._unasked(), **self._enabled(info)}
 
     def _on_delete(self, run_id: str, owner: str) -> Updates:
@@ -100,8 +96,7 @@ class RunsPanel:
     def _on_rename(self, run_id: str, owner: str, name: str) -> Updates:
         running.rename(self._bench, run_id or "", name, owner)
         info = running.row(self._bench, run_id, owner)
-        renamed = {**self._enabled(info), self.new_name: ""}
-        return {self.table: self.listed(owner, run_id), self.message: chosen_run(info), **renamed}
+        return {self.table: self.listed(owner, run_id), self.message: chosen_run(info), **self._enabled(info), self.new_name: ""}
 
     def _unasked(self) -> Updates:
         """Hide the question."""
@@ -115,8 +110,7 @@ class RunsPanel:
 
 
 def _button(title: str, elem_id: str, interactive: bool = False, min_width: int = 96, variant: Any = "secondary") -> gr.Button:
-    sized: dict[str, Any] = {"size": "sm", "scale": 0, "min_width": min_width}
-    return gr.Button(title, variant=variant, interactive=interactive, elem_id=elem_id, **sized)
+    return gr.Button(title, variant=variant, size="sm", interactive=interactive, elem_id=elem_id, scale=0, min_width=min_width)
 
 
 def run_table(runs: Sequence[RunOverview], chosen: str = "") -> Markup:
@@ -137,14 +131,13 @@ def _row(run: RunOverview, chosen: str) -> Markup:
     scores = _scores(run.verdict.changes[0]) if run.verdict else ""
     texts = (state, word, scores, info.created[:16], run.base, f"{run.nbytes / 1e6:,.1f} MB")
     cells = Markup().join(CELL.format(label, text or "–") for label, text in zip(HEADER[1:], texts, strict=True))
-    checked = Markup(" checked") if info.id == chosen else ""
-    return ROW.format(id=info.id, checked=checked, name=info.name, cells=cells)
+    return ROW.format(id=info.id, checked=Markup(" checked") if info.id == chosen else "", name=info.name, cells=cells)
 
 
 def _scores(change: Change) -> Markup:
     """The first measure before and after, and the interval of the change."""
     text = Markup("<b>{} → {}</b> <small>{}, change {} (95 % interval {} to {})</small>")
-    return text.format(*both_sides(change), METRIC_NAMES[change.metric], *interval(change))
+    return text.format(*change.sides, METRIC_NAMES[change.metric], *change.interval)
 
 
 def chosen_run(info: RunInfo) -> Markup:

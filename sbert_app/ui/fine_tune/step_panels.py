@@ -89,12 +89,10 @@ class DataPanel:
             self.positive = choice("Label for “same meaning”", "positive-label")
 
     def show(self, data: TrainingData) -> Values:
-        """Show the data as read."""
-        table, mapping, examples = data.table, data.mapping, data.reading.examples
-        first, second, third = (*mapping.sentences, None)[:3]
+        columns, mapping, examples = [*data.table.frame.columns], data.mapping, data.reading.examples
+        boxes = self.first, self.second, self.third, self.target
+        chosen = (*(*mapping.sentences, None)[:3], mapping.target or None)
         labelled = mapping.kind == "labelled"
-        chosen = {self.first: (first, True), self.second: (second, True), self.third: (third, mapping.kind == "triplets")}
-        chosen[self.target] = mapping.target or None, bool(mapping.target)
         positive = examples.labels[examples.positive] if labelled else None
         return {
             **self.show_split(data),
@@ -102,12 +100,11 @@ class DataPanel:
             self.fold: gr.Accordion(view.data_line(data)),
             self.shown: mapping,
             self.kind: mapping.kind,
-            **{box: gr.update(choices=[*table.frame.columns], value=name, visible=seen) for box, (name, seen) in chosen.items()},
+            **{box: gr.update(choices=columns, value=name, visible=bool(name)) for box, name in zip(boxes, chosen, strict=True)},
             self.positive: gr.update(choices=list(examples.labels), value=positive, visible=labelled),
         }
 
     def show_split(self, data: TrainingData) -> Values:
-        """Show how the data is split."""
         columns = [name for name in data.table.frame.columns if name != data.mapping.target]
         return {
             self.summary: view.training_data(data),
@@ -115,10 +112,6 @@ class DataPanel:
             self.split_by: data.choice.by,
             self.split_column: gr.update(choices=[NO_COLUMN, *((name, name) for name in columns)], value=data.choice.column),
         }
-
-    def loaded(self, data: TrainingData) -> Values:
-        """Fold the step, and empty the uploads: the line tells which file was read, and the parts of the data before are gone."""
-        return {self.fold: gr.Accordion(view.data_line(data), open=False)} | dict.fromkeys([self.file, *self.parts.values()])
 
     def read(self, values: Values) -> TrainingData:
         """Read the session's table with the columns and the split set on the page."""

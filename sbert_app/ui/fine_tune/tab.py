@@ -91,8 +91,7 @@ class _FineTuneTab:
     def _on_part_change(self, part: str, file: gr.File) -> Any:
         """A test or dev file is uploaded or cleared."""
         work, outputs = partial(self._on_part, part, file), [*self.data.outputs, self.data.refused]
-        inputs = [self._session, file]
-        return gr.on([file.upload, file.clear], handler(work), inputs, outputs, trigger_mode="multiple", **PRIVATE)
+        return gr.on([file.upload, file.clear], handler(work), [self._session, file], outputs, trigger_mode="multiple", **PRIVATE)
 
     def _on_arrival(self, session: Session, preset: str, model: str) -> Updates:
         """Show the data that the session has, as after a reload."""
@@ -155,9 +154,10 @@ class _FineTuneTab:
         return [choice.by, choice.column]
 
     def _new(self, data: TrainingData, preset: str, model: str) -> Updates:
-        """Show other data than before."""
-        opened = {self.plan.fold: gr.Accordion(open=True), self.data.refused: ""}
-        return {**self._show(data, preset, model), **self.data.loaded(data), **opened}
+        """Show other data than before. Uploads are emptied: the fold tells which file was read; parts of the last data are gone."""
+        folds = {self.data.fold: gr.Accordion(view.data_line(data), open=False), self.plan.fold: gr.Accordion(open=True)}
+        emptied = dict.fromkeys([self.data.file, *self.data.parts.values()])
+        return {**self._show(data, preset, model), **folds, **emptied, self.data.refused: ""}
 
     def _show(self, data: TrainingData, preset: str, model: str, cross: str = "") -> Updates:
         """Show the data as read, and settings that fit it."""

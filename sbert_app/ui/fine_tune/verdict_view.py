@@ -19,7 +19,7 @@ from sbert_app.ui.fine_tune.view import run_title, target
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, Input, commands, pictures, present, row
 from sbert_app.vectors import Array
-from sbert_app.wording import change_100, duration, times_100
+from sbert_app.wording import duration, times_100
 
 VERDICT, CURVE, SPREAD = "verdict", "run-curve", "distributions"  # the elements of the verdict and the charts
 METRIC_NAMES = {
@@ -75,7 +75,7 @@ def verdict(run: RunState) -> Markup:
         kind={BETTER: "better", UNCLEAR: "unclear"}.get(word, "worse"),
         run=run_title(run.info),
         title=title,
-        number=HEADLINE.format(*both_sides(first), METRIC_NAMES[first.metric], count, *interval(first)),
+        number=HEADLINE.format(*first.sides, METRIC_NAMES[first.metric], count, *first.interval),
         advice=Markup().join(Markup("<p>{}</p>").format(line) for line in advice if line),
         warning=Markup().join(map(Markup('<p class="caution">{}</p>').format, warnings(result))),
         intervals=_intervals(first),
@@ -83,22 +83,12 @@ def verdict(run: RunState) -> Markup:
     return Markup('<div class="verdicts one">{}{}</div>').format(card, _details(run, result))
 
 
-def both_sides(change: Change) -> list[str]:
-    """A measure before and after, × 100."""
-    return [times_100(side.value) for side in (change.before, change.after)]
-
-
-def interval(change: Change) -> list[str]:
-    """The change and the ends of its interval."""
-    return [change_100(value) for value in (change.difference.value, change.difference.low, change.difference.high)]
-
-
 def _details(run: RunState, result: RunResult) -> Markup:
     """All measures with p, the head's accuracy, the split and the conditions, in a fold."""
     rows, changes, split = [], result.verdict.changes, " ".join(run.separation.sentences())
     for c in changes:
         p = f"{c.p:.3f}" if c.p >= 0.001 else "< 0.001"
-        rows.append((METRIC_NAMES[c.metric], *both_sides(c), "{} ({} to {})".format(*interval(c)), p))
+        rows.append((METRIC_NAMES[c.metric], *c.sides, "{} ({} to {})".format(*c.interval), p))
     lines = [HELP[changes[0].metric], _head(result.head), split, _conditions(result, run.info.created)]
     table = html.table(("Measure", "Before", "After", "Change, 95 % interval", "p"), rows)
     content = Markup().join([table, *(html.hint(line) for line in lines if line)])
@@ -119,7 +109,7 @@ def _intervals(change: Change) -> Markup:
         left, right, point = (100 * (value - low) / span for value in (s.low, s.high, s.value))
         rows.append(line.format(side.lower(), side, left, right - left, point, times_100(s.value)))
     name = METRIC_NAMES[change.metric]
-    label = "{}: {} before, {} after".format(name, *both_sides(change))
+    label = "{}: {} before, {} after".format(name, *change.sides)
     hint = html.hint(f"{name}, with 95 % intervals.")
     return Markup('<div role="img" aria-label="{}">{}</div>{}').format(label, Markup().join(rows), hint)
 
@@ -127,8 +117,7 @@ def _intervals(change: Change) -> Markup:
 def _curve(curve: LearningCurve | None) -> str:
     if not curve:
         return ""
-    gain = curve.change.difference
-    at_half, at_all = both_sides(curve.change)
+    gain, (at_half, at_all) = curve.change.difference, curve.change.sides
     from_half = f"From {curve.half:,} to {curve.whole:,} training examples, the measure changed from {at_half} to {at_all}"
     if gain.low > 0:
         return f"{from_half}. More labels would very likely help."
@@ -164,8 +153,7 @@ def movers(held_out: Examples, before: Sequence[float], after: Sequence[float]) 
     tables = Markup().join(section.format(title, _mover_table(held_out, rows[:MOVERS])) for title, rows in moved.items())
     positive = held_out.labels[held_out.positive] if held_out.labels else ""
     explained = MARGIN if held_out.kind in MARGINS else RANKED.format(IMPROVED[held_out.kind].format(positive))
-    text = Markup('<div class="movers">{}</div>{}{}')
-    return text.format(tables, html.hint(explained), html.downloads("held-out", records))
+    return Markup('<div class="movers">{}</div>{}{}').format(tables, html.hint(explained), html.downloads("held-out", records))
 
 
 def _mover_table(held_out: Examples, records: Sequence[Mapping[str, Any]]) -> Markup:
@@ -175,10 +163,9 @@ def _mover_table(held_out: Examples, records: Sequence[Mapping[str, Any]]) -> Ma
     meant = {"scored": "{meant}: {rank_meant:.0%}", "labelled": "{meant}"}.get(held_out.kind)
     rows = []
     for record in records:
-        sentences = [record[f"sentence{k}"] for k in range(1, len(held_out.sentences) + 1)]
-        texts = (Markup('<span dir="auto">{}</span>').format(html.short(sentence, 160)) for sentence in sentences)
+        sentences = (html.short(record[f"sentence{k}"], 160) for k in range(1, len(held_out.sentences) + 1))
         formats = (text.format(**record).replace("%", " %") for text in (shown, meant) if text)
-        rows.append([Markup("<br>").join(texts), *formats])
+        rows.append([Markup("<br>").join(map(Markup('<span dir="auto">{}</span>').format, sentences)), *formats])
     return html.table(("Sentences", "Margin" if held_out.kind in MARGINS else "Closer than", *(["Target"] if meant else [])), rows)
 
 

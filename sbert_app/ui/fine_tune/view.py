@@ -16,7 +16,7 @@ from sbert_app.runs.result import dev_warning
 from sbert_app.tables import skipped_summary
 from sbert_app.training.options import OBJECTIVES
 from sbert_app.ui.kit import html
-from sbert_app.wording import amount, duration, plural, times_100
+from sbert_app.wording import amount, duration, times_100
 
 STATES = {
     records.WAITING: "Waiting for its turn",
@@ -30,7 +30,7 @@ STATES = {
 FIRST_ROWS = 3
 LABELS_LENGTH = 60  # characters of the labels in a line
 NO_DATA = "No labelled pairs yet. Choose an example or upload a file. You need about 100 rows for a meaningful verdict."
-LEAKS = "{:,} {} removed, because the same pair is in the dev or held-out part."
+LEAKS = "{} removed, because the same pair is in the dev or held-out part."
 FEW = "Only {} held-out examples. Too few examples to judge. Upload at least 100 rows."
 ESTIMATING = Markup('<p class="estimate">Timing a few batches to estimate the duration …</p>')
 TRIES = (
@@ -45,7 +45,6 @@ def refused(name: str, message: str) -> Markup:
 
 
 def step(number: int, title: str) -> Markup:
-    """The heading of a step."""
     return Markup('<h2 class="step"><b aria-hidden="true">{}</b>{}</h2>').format(number, title)
 
 
@@ -62,7 +61,7 @@ def data_notes(data: TrainingData) -> Markup:
     """What to mind of the data, in sight when it is folded."""
     reading, split = data.reading, data.split
     few = FEW.format(len(split.held_out)) if len(split.held_out) < LEAST_HELD_OUT else ""
-    gone = LEAKS.format(split.leaks, plural(split.leaks, "example", "examples")) if split.leaks else ""
+    gone = LEAKS.format(amount(split.leaks, "example")) if split.leaks else ""
     return html.notes([few, gone, shared_warning(split.shared), *reading.notes, *skipped_summary(reading.skipped)])
 
 
@@ -70,8 +69,7 @@ def training_data(data: TrainingData) -> Markup:
     """What was read, and how it is split."""
     reading, split = data.reading, data.split
     examples = reading.examples
-    count = len(examples)
-    facts = [f"{count:,} {plural(count, 'example', 'examples')}, {KINDS[examples.kind].lower()}"]
+    facts = [f"{amount(len(examples), 'example')}, {KINDS[examples.kind].lower()}"]
     if examples.kind == "scored":
         low, high = examples.score_range
         facts.append(f"scores {low:g} to {high:g}" + ("" if (low, high) == (0, 1) else ", rescaled to 0 to 1"))
@@ -202,9 +200,7 @@ def best_of(plan: Plan) -> str:
 
 
 def plan_line(plan: Plan) -> Markup:
-    """A run's settings in one line."""
     options = plan.options
-    epochs = f"{options.epochs} {plural(options.epochs, 'epoch', 'epochs')}, batch {options.batch_size}"
-    rate = np.format_float_positional(options.learning_rate)
-    facts = f"{best_of(plan) or OBJECTIVES[plan.objective].title}, {epochs}, rate {rate}, seed {options.seed}"
-    return html.hint(f"From {plan.base}: {facts}.")
+    title, rate = best_of(plan) or OBJECTIVES[plan.objective].title, np.format_float_positional(options.learning_rate)
+    settings = f"{amount(options.epochs, 'epoch')}, batch {options.batch_size}, rate {rate}, seed {options.seed}"
+    return html.hint(f"From {plan.base}: {title}, {settings}.")

@@ -19,6 +19,7 @@ INK = "#7c7c85"
 TEAL, FAR, MIDDLE = "#14988d", "#d0455f", "#8a8a94"  # pairs meant to be close, far, between; opaque, for readable text on them
 GREY = "#8a8a94"  # outliers, and points during the layout
 GRID = "rgba(128,128,136,0.25)"
+BELOW = {"orientation": "h", "x": 0, "yanchor": "top"}  # a legend under its figure; its y depends on the height
 # Of charts in exported pages: without plotly's buttons, which lie over data and titles. In the app assets/style.css hides them.
 PAGE_CONFIG = {"displaylogo": False, "displayModeBar": False}
 

@@ -19,7 +19,7 @@ from sbert_app.corpus_map.query import QueryOnMap
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.mapping.keywords import LABEL, SEPARATOR, names
 from sbert_app.mapping.projection import Points
-from sbert_app.ui.kit.html import GREY, INK, TEAL, Figure, as_text, quiet, short
+from sbert_app.ui.kit.html import BELOW, GREY, INK, TEAL, Figure, as_text, quiet, short
 
 # Of clusters and values, distinguishable on light and dark.
 PALETTE = (
@@ -134,7 +134,7 @@ def _with_overlays(traces: list[Figure], query: QueryOnMap | None = None) -> Fig
         margin={"t": BUTTONS}, dragmode="lasso", clickmode="event", hovermode="closest", uirevision="keep", showlegend=False,
         hoverlabel={"align": "left", "font": {"size": 13, "family": "IBM Plex Sans, system-ui, sans-serif"}},
         newselection={"line": {"color": TEAL, "width": 1.5, "dash": "solid"}},
-        legend={"orientation": "h", "y": -0.02, "yanchor": "top", "x": 0, "font": {"color": INK}, "itemsizing": "constant"},
+        legend=BELOW | {"y": -0.02, "font": {"color": INK}, "itemsizing": "constant"},
         modebar={"remove": ["select2d", "autoScale2d", "toImage"], "bgcolor": "rgba(0,0,0,0)", "color": INK, "activecolor": TEAL},
     )  # fmt: skip
     return figure

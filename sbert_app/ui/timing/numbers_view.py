@@ -61,13 +61,11 @@ def table_7(rows: Sequence[SystemSpeed]) -> Markup:
     """Sentences per second here and in the paper."""
     cells = []
     for speed in rows:
-        cpu, gpu = paper.TABLE_7[PAPER_ROWS[speed.system]]
-        low, high = speed.throughput.spread
-        measured = Markup("{} <small>({} to {})</small>").format(digits(speed.throughput.rate), digits(low), digits(high))
-        cells.append([speed.system, measured, speed.device, _published(cpu), _published(gpu)])
+        rates = map(digits, (speed.throughput.rate, *speed.throughput.spread))
+        measured = Markup("{} <small>({} to {})</small>").format(*rates)
+        cells.append([speed.system, measured, speed.device, *map(_published, paper.TABLE_7[PAPER_ROWS[speed.system]])])
     for name in ("InferSent", "Universal Sentence Encoder"):
-        cpu, gpu = paper.TABLE_7[name]
-        cells.append([name, "not measured here", "", _published(cpu), _published(gpu)])
+        cells.append([name, "not measured here", "", *map(_published, paper.TABLE_7[name])])
     table = html.table(("system", "sentences/s here", "on", "paper, i7-5820K", "paper, V100"), cells)
     hint = (
         "Median of the turns (slowest and fastest). Average word vectors: here the mean of the encoder's "
@@ -84,9 +82,8 @@ def _published(value: float | None) -> str:
 
 def links(times: TimingResult | Published, sentences: int, indexed: IndexedCorpus | None) -> Markup:
     """The links under the chart. indexed: the corpus that is raced, None for the example."""
-    about, values, source = caption(times), options(times, sentences), input_of(indexed)
-    shown = present(), pictures(CHART, "sbert-studio-timing"), commands(TIMING, values, source)
-    return row(about, [SENTENCE, CHART], *shown)
+    again = commands(TIMING, options(times, sentences), input_of(indexed))
+    return row(caption(times), [SENTENCE, CHART], present(), pictures(CHART, "sbert-studio-timing"), again)
 
 
 def options(times: TimingResult | Published, sentences: int) -> dict[str, Any]:
@@ -100,7 +97,6 @@ def options(times: TimingResult | Published, sentences: int) -> dict[str, Any]:
 
 
 def caption(times: TimingResult | Published) -> Caption:
-    """The chart's title and source."""
     title = "Time to find the most similar pair, by number of sentences"
     if isinstance(times, Published):
         return Caption(title, f"{paper.SOURCE}, section 1, on a {paper.CLOSEST_PAIR_HARDWARE} · SBERT Studio")

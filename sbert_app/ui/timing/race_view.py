@@ -32,9 +32,8 @@ def race_corpus(corpus: RaceCorpus) -> Markup:
     """The corpus of the next race, or why there is none."""
     if corpus.problem:
         return html.empty(corpus.problem)
-    count, notes = corpus.count, " ".join(corpus.notes)
-    facts = [f"{count:,} different sentences", f"{pairs_of(count):,} pairs", *([notes] if notes else [])]
-    return Markup('<div class="corpus"><b>{}</b><span>{}</span></div>').format(corpus.name, " · ".join(facts))
+    facts = [f"{corpus.count:,} different sentences", f"{pairs_of(corpus.count):,} pairs", " ".join(corpus.notes)]
+    return Markup('<div class="corpus"><b>{}</b><span>{}</span></div>').format(corpus.name, " · ".join(filter(None, facts)))
 
 
 def waiting(before: int) -> Markup:
@@ -46,20 +45,16 @@ def progress(state: RaceState | None, ended: bool = False) -> Markup:
     """Progress of both systems; once ended, with the final rates, from which everything is extrapolated."""
     if state is None:
         return Markup()
-    cross_rate, sbert_rate, cross, sbert = state.cross.rate, state.sbert.rate, "", ""
-    if ended and state.timing:
-        cross_rate, sbert_rate = state.timing.cross.rate, state.timing.encode.rate
+    return Markup('<div class="lanes">{}{}</div>').format(_cross_encoder(state, ended), _sbert(state, ended))
+
+
+def _cross_encoder(state: RaceState, ended: bool) -> Markup:
+    lane, model = state.cross, ""
+    rate = state.timing.cross.rate if ended and state.timing else lane.rate
+    finished = lane.done == lane.total
     if conditions := state.conditions:
         purpose = f", {in_words(conditions.trained_for)}" if conditions.head_trained else ""
-        cross = f"{conditions.cross_encoder}{purpose}{'' if conditions.same_backbone else ', another backbone'}"
-        sbert = conditions.encoder
-    return Markup('<div class="lanes">{}{}</div>').format(
-        _cross_encoder(state.cross, cross_rate, cross), _sbert(state, sbert_rate, ended, sbert)
-    )
-
-
-def _cross_encoder(lane: LaneState, rate: float, model: str) -> Markup:
-    finished = lane.done == lane.total
+        model = f"{conditions.cross_encoder}{purpose}{'' if conditions.same_backbone else ', another backbone'}"
     counters = [
         (f"{lane.done:,}", f"of {lane.total:,} pairs"),
         (spoken(lane.seconds), "for all pairs" if finished else "of work"),
@@ -67,18 +62,17 @@ def _cross_encoder(lane: LaneState, rate: float, model: str) -> Markup:
     ]
     if not finished:
         counters.append((spoken(lane.total / rate) if rate else "–", "for all pairs, extrapolated"))
-    heading = "Cross-encoder", "reads every pair", model
-    return _lane(heading, "cross", lane, counters, "Finished." if finished else "")
+    return _lane(("Cross-encoder", "reads every pair", model), "cross", lane, counters, "Finished." if finished else "")
 
 
-def _sbert(state: RaceState, rate: float, ended: bool, model: str) -> Markup:
-    lane, found = state.sbert, state.answer
-    unknown = "–" if ended else "…"
+def _sbert(state: RaceState, ended: bool) -> Markup:
+    lane, found, model = state.sbert, state.answer, state.conditions.encoder if state.conditions else ""
+    rate = state.timing.encode.rate if ended and state.timing else lane.rate
     counters = [
         (f"{lane.done:,}", f"of {lane.total:,} sentences"),
         (spoken(found.seconds if found else lane.seconds), "for the answer" if found else "of work"),
         (digits(rate), "sentences per second"),
-        (f"{pairs_of(lane.total):,}" if found else unknown, "pairs compared"),
+        (f"{pairs_of(lane.total):,}" if found else "–" if ended else "…", "pairs compared"),
     ]
     answer = f"Finished: the most similar pair has cosine {found.pair.score:.3f}." if found else ""
     return _lane(("SBERT", "reads every sentence once", model), "sbert", lane, counters, answer)
@@ -119,8 +113,7 @@ def race_chart(result: TimingResult | Published, sentences: int) -> html.Figure:
         hovertemplate=f"%{{x:,}} sentences: %{{customdata}}<br>published<extra>{paper.SOURCE}</extra>",
     )  # fmt: skip
     html.quiet(figure, 460)
-    legend = {"orientation": "h", "y": -0.16, "x": 0, "yanchor": "top"}
-    figure.update_layout(legend=legend, hovermode="closest", uirevision="keep")
+    figure.update_layout(legend=html.BELOW | {"y": -0.16}, hovermode="closest", uirevision="keep")
     figure.update_xaxes(title="sentences", tickvals=[10**i for i in range(1, 7)], ticktext=SIZES, range=[0.85, 6.25])
     figure.update_yaxes(title="time", automargin=True, tickvals=list(TICKS), ticktext=list(TICKS.values()))
     for axis in (figure.update_xaxes, figure.update_yaxes):

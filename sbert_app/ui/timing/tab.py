@@ -1,12 +1,12 @@
 """The Timing tab: a race, its extrapolation to any number of sentences, and the paper's Table 7 on this machine."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.errors import UserError
 from sbert_app.jobs.timing import DEFAULT_SECONDS, TIMING, race_corpus, race_session, table_7
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -109,12 +109,13 @@ class _TimingTab:
 
     def listen(self, opened: gr.State, tab: gr.Tab) -> None:
         session = [self._session]
+        stop = partial(Session.stop, job=TIMING.name)  # after the current batch; measurements so far are kept
         outputs = [self.progress, self.result, self.words, self.chart, self.links, self.agreement, self.numbers]
         replaced = [self.corpus, self.start, self.measure, self.stage, *outputs]
         opened.change(handler(self._on_opened), [*session, self.sentences], replaced, **PRIVATE)
         inputs = [*session, self._model, self.seconds, self.sentences, self.cross]
-        self.race.listen(self.start.click, self._on_start, inputs, outputs, _stop)
-        self.systems.listen(self.measure.click, self._on_measure, [*session, self._model], [self.table_7], _stop)
+        self.race.listen(self.start.click, self._on_start, inputs, outputs, stop)
+        self.systems.listen(self.measure.click, self._on_measure, [*session, self._model], [self.table_7], stop)
         slider = [*session, self.sentences]
         self.sentences.change(
             handler(self._in_words), slider, [self.words, self.links], queue=False, trigger_mode="always_last", **PRIVATE
@@ -171,9 +172,8 @@ class _TimingTab:
         }
 
     def _page(self, session: Session, exponent: float) -> str:
-        result, number = session.get(TimingResult), sentences_at(exponent)
-        if result is None:
-            raise UserError("There is no race result yet. Start a race.")
+        result = session.require(TimingResult, "There is no race result yet. Start a race.")
+        number = sentences_at(exponent)
         return numbers_view.page(result, number, race_view.race_chart(result, number), session.get(IndexedCorpus))
 
     def _on_measure(self, session: Session, model: str) -> Iterator[Updates]:
@@ -189,11 +189,6 @@ class _TimingTab:
         """Become idle; racing is enabled only if the corpus open by now has enough sentences."""
         corpus = race_corpus(self._bench, session)
         return job.idle() | {button: gr.Button(interactive=not corpus.problem) for button in job.starts}
-
-
-def _stop(session: Session) -> None:
-    """After the current batch; measurements so far are kept."""
-    session.stop(TIMING.name)
 
 
 def sentences_at(exponent: float) -> int:

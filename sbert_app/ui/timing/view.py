@@ -8,7 +8,7 @@ from sbert_app.timing.report import Published, models_of_race
 from sbert_app.timing.result import APPROXIMATE, EXACT, TimingResult
 from sbert_app.timing.throughput import DISTURBED, Extrapolation, pairs_of
 from sbert_app.ui.kit import html
-from sbert_app.wording import change_100, spoken, times_100
+from sbert_app.wording import spoken, times_100
 
 # The first and last figure are from `python -m tests.benchmarks quality`, the second from `stsb`.
 STSB = "STSb test, 1,379 pairs, Spearman ×100, measured with this app on 2026-11-20"
@@ -24,9 +24,8 @@ STSB_FIGURES = {
     "all-MiniLM-L6-v2, fine-tuned on STSb": 85.8,
     "cross-MiniLM-L6-stsb (cross-encoder)": 86.7,
 }
-_TICK = Markup('<span style="--p:{}">{:,}</span>')
 TICKS = Markup('<div class="ticks" aria-hidden="true">{}</div>').format(  # under the slider, logarithmic from 100 to 1,000,000
-    Markup().join(_TICK.format((exponent - 2) / 4, 10**exponent) for exponent in range(2, 7))
+    Markup().join(Markup('<span style="--p:{}">{:,}</span>').format((power - 2) / 4, 10**power) for power in range(2, 7))
 )
 
 
@@ -44,9 +43,9 @@ def in_words(result: TimingResult, sentences: int, with_method: bool = True) -> 
             '<p class="moment">SBERT compared all <b>{:,}</b> pairs in <b>{}</b>. In that time the cross-encoder reads <b>{:,}</b> '
             "of them, and it needs <b>{}</b> for all.</p>"
         ).format(pairs_of(raced), spoken(seconds), read, spoken(whole))
-    after = html.hint(text) if (text := _query(result, sentences)) else Markup()
+    after = _query(result, sentences) + (method(result) if with_method else Markup())
     where = f"On this machine, {result.conditions.date}" if with_method else f"On {result.conditions.machine}"
-    return _times(result, sentences, where, before, after + method(result) if with_method else after)
+    return _times(result, sentences, where, before, after)
 
 
 def story(sentences: int) -> Markup:
@@ -85,11 +84,11 @@ def method(result: TimingResult) -> Markup:
     )
 
 
-def _query(result: TimingResult, sentences: int) -> str:
+def _query(result: TimingResult, sentences: int) -> Markup:
     exact, fast = result.query_seconds(EXACT, sentences), result.query_seconds(APPROXIMATE, sentences)
     if exact is None or fast is None or result.encode_one is None:
-        return ""
-    return (
+        return Markup()
+    return html.hint(
         f"One new query against all of them: {spoken(sentences / result.cross.rate)} for the cross-encoder; for SBERT "
         f"{spoken(result.encode_one)} to encode it, then {spoken(exact)} in an exact index or {spoken(fast)} in an approximate one."
     )
@@ -97,8 +96,7 @@ def _query(result: TimingResult, sentences: int) -> str:
 
 def agreement(result: TimingResult, live: bool = True) -> Markup:
     """Agreement and quality of the two systems. live: shown in the app, where labelled pairs can be added."""
-    pieces = _answer(result), _agreed(result), _quality(result, live)
-    return Markup('{}<div class="verdicts agree">{}{}</div>').format(*pieces)
+    return Markup('{}<div class="verdicts agree">{}{}</div>').format(_answer(result), _agreed(result), _quality(result, live))
 
 
 def _answer(result: TimingResult) -> Markup:
@@ -148,14 +146,14 @@ def _pair(pair: tuple[str, str]) -> Markup:
 
 
 def _quality(result: TimingResult, live: bool) -> Markup:
-    change = result.quality.changes[0] if result.quality else None
-    if change and result.quality:
+    if result.quality:
+        change = result.quality.changes[0]
+        difference, low, high = change.interval
         rows = [[name, f"{times_100(side.value)} ({times_100(side.low)} to {times_100(side.high)})"]
                 for name, side in (("SBERT", change.before), ("Cross-encoder", change.after))]  # fmt: skip
-        gap = change.difference
         how = (
             f"{change.metric.replace('_', ' ')} ×100 on {result.quality.examples:,} of the labelled examples in the Fine-tune tab. "
-            f"Cross-encoder minus SBERT: {change_100(gap.value)} ({change_100(gap.low)} to {change_100(gap.high)})."
+            f"Cross-encoder minus SBERT: {difference} ({low} to {high})."
         )
     else:
         rows = [[name, f"{value:.1f}"] for name, value in STSB_FIGURES.items()]
