@@ -25,7 +25,7 @@ FUNCTION_WORDS = frozenset(
     of off on only or other others our ours out over own please shall she should so some such than that the their theirs them
     then there these they this those through to too under until up us very was we were what when where which while who whom
     whose why will with would yes you your yours i'm i've i'd i'll it's he's she's that's there's let's we're they're you're
-    we've they've you've we'll you'll 's 're 've 'd 'll 'm s re ve ll""".split()
+    we've they've you've we'll you'll 's 're 've 'd 'll 'm s t re ve ll""".split()
 )
 SUFFIXES = ("ing", "ed", "es", "s", "e")
 LEAST_STEM = 3  # letters

@@ -20,7 +20,7 @@ from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, dimming, handler, sent
 from sbert_app.ui.kit.files import FileButton, uploaded
-from sbert_app.wording import plural
+from sbert_app.wording import amount, plural
 
 SCRIPT = (ASSETS / "label.js").read_text(encoding="utf-8")
 FILE = "labels.csv"
@@ -150,7 +150,7 @@ def _to_learn_from(answers: Sequence[Answer]) -> Markup:
         line = Markup('<p class="hint">{:,} labels to learn from, the other half measures. {}</p>')
         return line.format(len(learnt), ACT.format("adapt", "", "Make a model now"))
     more = f"after about {2 * (LEAST - len(learnt))} more" if len(learnt) < LEAST else "once both answers are among them"
-    return html.hint(f"{len(learnt)} labels to learn from, the other half measures. They make a model {more}.")
+    return html.hint(f"{amount(len(learnt), 'label')} to learn from, the other half measures. They make a model {more}.")
 
 
 def _question(current: Labelling) -> Markup:
