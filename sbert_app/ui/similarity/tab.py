@@ -50,9 +50,6 @@ class PairPanel:
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
-        self._draw()
-
-    def _draw(self) -> None:
         first, second = EXAMPLES["Paraphrase"]
         with gr.Row():
             self.sentence1 = gr.Textbox(first, label="First sentence", lines=2, min_width=280, elem_id="sentence1")
@@ -89,10 +86,9 @@ class PairPanel:
     ) -> Updates:
         if not typed_text(sentence1) or not typed_text(sentence2):
             return {self.result: html.empty(EMPTY), self.details: html.hint(EMPTY)}
-        pair = {"sentence1": sentence1, "sentence2": sentence2}
-        asked = read(SimilarityOptions, pair, self._bench.settings.limits)
-        first, second, cross = asked.sentence1, asked.sentence2, cross_encoder or DEFAULT_CROSS_ENCODER
-        compared = compare(self._bench, session, first, second, model, cross, other or "", wait=False)
+        asked = read(SimilarityOptions, {"sentence1": sentence1, "sentence2": sentence2}, self._bench.settings.limits)
+        cross = cross_encoder or DEFAULT_CROSS_ENCODER
+        compared = compare(self._bench, session, asked.sentence1, asked.sentence2, model, cross, other or "", wait=False)
         answer = view.comparison(compared, model) + view.links(sentence1, sentence2, model, compared.cross_encoder)
         return {self.result: answer, self.details: detail_view.details(compared, model)}
 
