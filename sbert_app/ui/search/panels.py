@@ -88,9 +88,8 @@ class SearchControls:
                 info="One trained to rank answers: a name on the Hub, such as cross-encoder/ms-marco-MiniLM-L6-v2, or a folder.",
                 elem_id="search-cross",
             )  # fmt: skip
-        self.components: list[Any] = [self.ranking, self.cross, self.beside, self.filters.state]
-        # The events after which the corpus is searched again.
-        self.changes = [self.ranking.input, self.cross.input, self.beside.input]
+        self.menus = [self.ranking, self.cross, self.beside]
+        self.components: list[Any] = [*self.menus, self.filters.state]
 
     def of_corpus(self, offered: Offered, values: Values, meanwhile: bool) -> Updates:
         """Offer what a corpus can be searched with. values: what is chosen, unless the page has something else meanwhile."""
@@ -136,7 +135,7 @@ class SearchControls:
     def changed(self, values: Values) -> bool:
         """Whether another option than what was asked last is chosen in a menu."""
         before = self.chosen(values[self._session])
-        return any(values[menu] != before[menu] for menu in (self.ranking, self.cross, self.beside))
+        return any(values[menu] != before[menu] for menu in self.menus)
 
     def active(self, values: Values) -> dict[str, str]:
         """Chip name -> label, of the cross-encoder and each filter in force."""
