@@ -135,14 +135,11 @@ class CorpusPanel:
 
     def _on_file(self, session: Session, file: str | None) -> Updates:
         with uploaded(file, "Choose a file.") as path:
-            return {**self._put_table(session, read_table(path, self._bench.settings.limits)), self.file: None}
+            session.put(read_table(path, self._bench.settings.limits))
+        return {**self._on_other_columns(session), self.file: None}
 
     def _on_pasted(self, session: Session, text: str) -> Updates:
-        return self._put_table(session, read_lines(text, self._bench.settings.limits))
-
-    def _put_table(self, session: Session, table: Table) -> Updates:
-        """Keep a table in the session, to be indexed once its text columns are confirmed."""
-        session.put(table)
+        session.put(read_lines(text, self._bench.settings.limits))
         return self._on_other_columns(session)
 
     def _on_other_columns(self, session: Session) -> Updates:

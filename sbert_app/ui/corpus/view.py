@@ -78,8 +78,9 @@ def _section(title: str, cards: Sequence[Markup]) -> Markup:
 
 
 def _saved(entry: SavedCorpus, deletable: bool) -> Markup:
-    facts = f"{amount(entry.rows, 'row')} · {_short(entry.model)} · {entry.megabytes:.1f} MB · {entry.saved[:16].replace('T', ' ')}"
-    facts = f"damaged, can only be deleted · {entry.megabytes:.1f} MB" if entry.damaged else facts
+    size, saved = f"{entry.megabytes:.1f} MB", entry.saved[:16].replace("T", " ")
+    facts = f"{amount(entry.rows, 'row')} · {PurePath(entry.model).name} · {size} · {saved}"
+    facts = f"damaged, can only be deleted · {size}" if entry.damaged else facts
     delete = Markup(
         '<button type="button" class="small" data-corpus="ask" aria-label="Delete {name}">Delete</button>'
         '<p class="ask" role="alert">Delete {name} from this machine? '
@@ -91,11 +92,6 @@ def _saved(entry: SavedCorpus, deletable: bool) -> Markup:
         '<li class="card"><button type="button" data-corpus="open" data-name="{}" aria-label="Open {}"{}><b>{}</b><span>{}</span>'
         "</button>{}</li>"
     ).format(entry.id, entry.name, disabled, entry.name, facts, delete if deletable else "")
-
-
-def _short(model: str) -> str:
-    """A model without the folder that it is in."""
-    return PurePath(model).name
 
 
 def table_summary(table: Table, column: str, prose: bool, faults: Sequence[Finding]) -> Markup:
@@ -152,7 +148,7 @@ def card(indexed: IndexedCorpus, how: Indexing | None = None) -> Markup:
     report, source = indexed.index.report, indexed.corpus
     recall = f", recall@10 {report.recall:.3f}, measured on {report.recall_queries} rows" if report.kind == "approximate" else ""
     further = f" and {amount(len(indexed.passages), 'passage')}" if indexed.passages else ""
-    size = f"{amount(len(source), 'sentence')}{further} · {_short(indexed.model)}"
+    size = f"{amount(len(source), 'sentence')}{further} · {PurePath(indexed.model).name}"
     index = indexed.growing.progress if indexed.growing else f"{report.kind} index, {report.megabytes:.1f} MB{recall}"
     facts = [f"{indexed.embeddings.shape[1]} dimensions", index]
     if how:
@@ -207,4 +203,4 @@ def index_again(other: OtherIndex | None) -> str:
     """The label of the button that indexes with the chosen model; "" where there is nothing to index again."""
     if other is None or other.seconds is None:
         return ""
-    return f"Index again with {html.short(_short(other.other_model), 24)} (about {duration(other.seconds)})"
+    return f"Index again with {html.short(PurePath(other.other_model).name, 24)} (about {duration(other.seconds)})"
