@@ -97,8 +97,7 @@ def _saved(entry: SavedCorpus, deletable: bool) -> Markup:
 def table_summary(table: Table, column: str, prose: bool, faults: Sequence[Finding]) -> Markup:
     """What was read from a file, the guessed text column, and what is wrong, each with its rows and examples."""
     guess = "The text seems to be in" if prose else "No column looks like sentences; the closest is"
-    columns = len(table.frame.columns)
-    size = f"{amount(len(table.frame), 'row')}, {amount(columns, 'column')}"
+    size = f"{amount(len(table.frame), 'row')}, {amount(len(table.frame.columns), 'column')}"
     head = Markup('<p class="read"><b>{}</b>: {}. {} <b>{}</b>.</p>').format(table.name, size, guess, column)
     listed = Markup('<ul class="faults">{}</ul>').format(Markup().join(map(_fault, faults))) if faults else Markup()
     return head + listed + html.notes([*table.notes, *skipped_summary(table.skipped)])
@@ -178,10 +177,9 @@ def missing(name: str, hosted: bool) -> Markup:
 
 def _truncated(indexed: IndexedCorpus) -> str:
     """What becomes of texts that are longer than the model reads, "" if there are none."""
-    count = indexed.truncated
-    if not count:
+    if not indexed.truncated:
         return ""
-    long = f"{amount(count, 'text is', 'texts are')} longer than {indexed.model} reads"
+    long = f"{amount(indexed.truncated, 'text is', 'texts are')} longer than {indexed.model} reads"
     if indexed.lacks_passages:
         return f"{long}: only the beginning is searched. Index the file again to search the rest too."
     parts = amount(len(indexed.passages or ()), "passage")
