@@ -44,9 +44,7 @@
   }
 
   // The next load of this page begins a new session.
-  function forget() {
-    sessionStorage.removeItem(SESSION);
-  }
+  const forget = () => sessionStorage.removeItem(SESSION);
 
   // This browser tab's session. Only a page that is left says by which connection: a copy of an open page cannot, nor take its session.
   let connection = '';
@@ -116,9 +114,7 @@
   }
 
   // Dim a result while the next one is computed; style.css waits a moment first, so that a quick answer does not flicker.
-  function wait(id, busy) {
-    document.getElementById(id)?.setAttribute('aria-busy', busy);
-  }
+  const wait = (id, busy) => document.getElementById(id)?.setAttribute('aria-busy', busy);
 
   // Called by the elements whose content the address names.
   function follow(element) {
