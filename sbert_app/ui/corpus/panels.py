@@ -32,8 +32,6 @@ ABOUT = (
 
 
 class IndexingPanel:
-    """Components and event handlers, without visitors' data."""
-
     def __init__(self, bench: Workbench, session: gr.State, start: gr.Button) -> None:
         self._bench, self._session, self._index = bench, session, start
         self.progress = gr.HTML(elem_id="progress", js_on_load=None)
@@ -93,7 +91,7 @@ class IndexingPanel:
 
 
 class CollectionPanel:
-    """A folded block, without visitors' data; hidden on a hosted app that offers no collection."""
+    """A folded block; hidden on a hosted app that offers no collection."""
 
     def __init__(self, bench: Workbench, session: gr.State) -> None:
         self._bench, self._session = bench, session

@@ -95,9 +95,9 @@ class SearchControls:
         """Offer what a corpus can be searched with. values: what is chosen, unless the page has something else meanwhile."""
         former = [(f"the index before, {offered.former_model}", FORMER_MODEL)] if offered.former_model else []
         rankings = [(label, name) for name, label in RANKINGS.items() if name in offered.rankings]
-        rerankers = [(name, name) for name in offered.rerankers]
+        rerankers = [NO_CROSS, *offered.rerankers]
         filters = values[self.filters.state].filters
-        menus = {self.ranking: rankings, self.beside: [NOTHING_BESIDE, *rankings, *former], self.cross: [NO_CROSS, *rerankers]}
+        menus = {self.ranking: rankings, self.beside: [NOTHING_BESIDE, *rankings, *former], self.cross: rerankers}
         return {
             **{menu: gr.update(choices=listed, **({} if meanwhile else {"value": values[menu]})) for menu, listed in menus.items()},
             **self.filters.show(Filtering(offered.columns, filters, offered.sampled)),
@@ -148,8 +148,6 @@ class SearchControls:
 
 
 class JudgingPanel:
-    """Components, without visitors' data."""
-
     def __init__(self, bench: Workbench, session: gr.State) -> None:
         self._bench, self._session = bench, session
         with gr.Row(elem_id="judging") as self.row:
@@ -160,9 +158,8 @@ class JudgingPanel:
 
     def listen(self, hits: gr.HTML) -> None:
         self.on.input(None, self.on, None, js=SHOW_BUTTONS, **PRIVATE)
-        session = [self._session]
-        hits.judged(handler(self._on_judged), session, self.outputs, trigger_mode="multiple", **PRIVATE)
-        self.file.listen(as_csv, session)
+        hits.judged(handler(self._on_judged), self._session, self.outputs, trigger_mode="multiple", **PRIVATE)
+        self.file.listen(as_csv, [self._session])
 
     def shown(self, session: Session) -> Updates:
         """How much is judged, and the button of the file."""

@@ -35,8 +35,6 @@ RANKS = "Compared by rank: where the score puts the pair among all, against wher
 
 
 class FilePanel:
-    """Components and event handlers; the file is in the visitor's session."""
-
     def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
         self._bench, self._session, self._model, self._shelf = bench, session, model, Shelf()
         self._draw()
@@ -86,7 +84,7 @@ class FilePanel:
     def _opened(self, session: Session, table: Table, model: str) -> Iterator[Updates]:
         """Offer the columns of a new file, and score it by the likely ones."""
         columns, names = open_pairs(session, table), [*table.frame.columns]
-        choices = names, names, [NO_COLUMN, *((name, name) for name in names)]
+        choices = names, names, [NO_COLUMN, *names]
         values = zip(choices, (*columns.sentences, columns.labels), strict=True)
         offered = [{"choices": choices, "value": value} for choices, value in values]
         for updates in self._scored(session, columns, model, offered):

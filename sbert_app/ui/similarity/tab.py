@@ -76,9 +76,8 @@ class PairPanel:
         boxes: list[Any] = [self.sentence1, self.sentence2, self.other, self.cross]
         changes = [*(box.change for box in boxes), model.change, session.change, late.change]
         work, outputs = handler(self._on_change, early=True), [self.result, self.details]
-        inputs = [*boxes, model, session]
         for trigger in (partial(gr.on, changes), after_opening):
-            compared = dimming(view.COMPARISON, trigger, work, inputs, outputs, trigger_mode="always_last")
+            compared = dimming(view.COMPARISON, trigger, work, [*boxes, model, session], outputs, trigger_mode="always_last")
             compared.failure(lambda: ("", ""), None, outputs, **PRIVATE)  # not the result of earlier sentences
 
     def _on_change(
@@ -94,5 +93,5 @@ class PairPanel:
 
     def _list_models(self, model: str) -> Any:
         names = [name for name in self._bench.registry.encoders() if name != model]
-        others = gr.Dropdown(choices=[(NO_OTHER, ""), *((name, name) for name in names)])
+        others = gr.Dropdown(choices=[(NO_OTHER, ""), *names])
         return others, gr.Dropdown(choices=scorer_choices(self._bench.registry.pair_scorers()))
