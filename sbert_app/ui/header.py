@@ -96,6 +96,5 @@ def scorer_choices(models: Iterable[ModelInfo]) -> list[tuple[str, str]]:
 def second_opinion(elem_id: str) -> gr.Dropdown:
     """A dropdown that chooses who else scores pairs."""
     return gr.Dropdown(
-        SCORERS_AT_FIRST, value=DEFAULT_CROSS_ENCODER, label="Cross-encoder for a second opinion", allow_custom_value=True,
-        min_width=280, elem_id=elem_id,
-    )  # fmt: skip
+        SCORERS_AT_FIRST, label="Cross-encoder for a second opinion", allow_custom_value=True, min_width=280, elem_id=elem_id
+    )

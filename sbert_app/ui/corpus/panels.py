@@ -55,10 +55,8 @@ class IndexingPanel:
         indexing = self.job.listen(self._index.click, self._on_index, inputs, outputs, stop)
         indexing.failure(Markup, None, self.notice, **PRIVATE)  # it says how far the reading is
         self.job.listen(self.again.click, self._on_index_again, with_model, outputs, None)
-        gr.on(
-            [opened.change, model.change], handler(self._on_model), with_model,
-            [self.stale_row, self.stale, self.again], trigger_mode="always_last", **PRIVATE,
-        )  # fmt: skip
+        changed, notice = [opened.change, model.change], [self.stale_row, self.stale, self.again]
+        gr.on(changed, handler(self._on_model), with_model, notice, trigger_mode="always_last", **PRIVATE)
 
     def _on_index(self, session: Session, columns: list[str], mends: list[str], model: str) -> Iterator[Updates]:
         yield from self._indexing(session, waiting_table(session).name, index(self._bench, session, columns, model, mends))
@@ -101,11 +99,11 @@ class CollectionPanel:
             gr.HTML(html.hint(ABOUT), js_on_load=None)
             with gr.Row(elem_classes="query-row"):
                 place: dict[str, Any] = {"scale": 6, "min_width": 220, "elem_id": "collection-address"}
-                self.address: gr.Dropdown | gr.Textbox = (
-                    gr.Dropdown(names, value=names[0] if names else None, label="Collection", **place)
-                    if hosted
-                    else gr.Textbox(label="Where it is", info=forms, lines=1, max_lines=1, **place)
-                )
+                self.address: gr.Dropdown | gr.Textbox
+                if hosted:
+                    self.address = gr.Dropdown(names, label="Collection", **place)
+                else:
+                    self.address = gr.Textbox(label="Where it is", info=forms, max_lines=1, **place)
                 self.go = gr.Button("Open", scale=0, min_width=120, elem_id="collection-open")
             if not hosted:
                 gr.HTML(HOW_TO_MAKE, js_on_load=None)

@@ -191,9 +191,8 @@ def stale(other: OtherIndex | None) -> Markup:
     if other is None:
         return Markup()
     if other.seconds is None:
-        return Markup(
-            '<p role="status">Made with <b>{}</b>, which Search, Duplicates and Map use. The chosen model is {}.</p>'
-        ).format(other.model, other.other_model)
+        line = Markup('<p role="status">Made with <b>{}</b>, which Search, Duplicates and Map use. The chosen model is {}.</p>')
+        return line.format(other.model, other.other_model)
     return Markup('<p role="status">Search, Duplicates and Map use <b>{}</b> until you index again.</p>').format(other.model)
 
 

@@ -49,9 +49,7 @@ class FilePanel:
         with gr.Row(visible=False, elem_id="pair-columns", elem_classes="query-row") as self.columns:
             self.first = gr.Dropdown(label="First sentence", allow_custom_value=True, elem_id="pair-first")
             self.second = gr.Dropdown(label="Second sentence", allow_custom_value=True, elem_id="pair-second")
-            self.labels = gr.Dropdown(
-                [NO_COLUMN], value="", label="Column of labels", allow_custom_value=True, elem_id="pair-labels"
-            )
+            self.labels = gr.Dropdown([NO_COLUMN], label="Column of labels", allow_custom_value=True, elem_id="pair-labels")
         self._chosen = [self.first, self.second, self.labels]
         self.score = gr.Button("Score", variant="primary", visible=False, elem_id="pair-score")
         self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="pair-stop")

@@ -19,7 +19,7 @@ from sbert_app.ui.similarity import detail_view, view
 from sbert_app.ui.similarity.file_panel import FilePanel
 from sbert_app.ui.similarity.lists_panel import ListsPanel
 
-NO_OTHER = "none"
+NO_OTHER = ("none", "")
 EMPTY = "Type two sentences. The score updates as you type."
 # "late" is a custom event: the cross-encoder was not loaded yet, so the comparison is made again.
 LATE = "setInterval(() => element.querySelector('.late') && trigger('late'), 1500)"
@@ -62,9 +62,7 @@ class PairPanel:
             gr.Checkbox(label=SHOW_ALL, elem_id="all-words")  # read by the style sheet alone
             self.details = gr.HTML(elem_id="why", js_on_load=None)
         with gr.Accordion("Compare with another model", open=False, elem_id="beside") as self.beside, gr.Row():
-            self.other = gr.Dropdown(
-                [(NO_OTHER, "")], value="", label="Other model", allow_custom_value=True, min_width=280, elem_id="other-model"
-            )
+            self.other = gr.Dropdown([NO_OTHER], label="Other model", allow_custom_value=True, min_width=280, elem_id="other-model")
             self.cross = second_opinion("pair-cross")
 
     def listen(self, session: gr.State, model: gr.State, after_opening: Callable[..., Any]) -> None:
@@ -93,5 +91,5 @@ class PairPanel:
 
     def _list_models(self, model: str) -> Any:
         names = [name for name in self._bench.registry.encoders() if name != model]
-        others = gr.Dropdown(choices=[(NO_OTHER, ""), *names])
+        others = gr.Dropdown(choices=[NO_OTHER, *names])
         return others, gr.Dropdown(choices=scorer_choices(self._bench.registry.pair_scorers()))
