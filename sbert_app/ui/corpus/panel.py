@@ -34,10 +34,7 @@ def corpus_start(bench: Workbench) -> gr.HTML:
 
 
 class CorpusPanel:
-    """Components and event handlers, without visitors' data.
-
-    `opened`: a State that changes whenever another corpus is opened, which tells every tab to show it.
-    """
+    """`opened`: a State that changes whenever another corpus is opened, which tells every tab to show it."""
 
     def __init__(self, bench: Workbench, session: gr.State, model: gr.State, menu: gr.HTML) -> None:
         self._bench, self._shelf = bench, Shelf()
@@ -187,8 +184,7 @@ class CorpusPanel:
 
     def _on_opening(self, session: Session) -> Updates:
         """A corpus or a collection was opened."""
-        ready = view.ready(session.get(IndexedCorpus), session.get(OpenCollection))
-        return {**self.show(session), self.notice: ready}
+        return {**self.show(session), self.notice: view.ready(session.get(IndexedCorpus), session.get(OpenCollection))}
 
     def _on_opened(self, session: Session) -> Updates:
         is_open = (indexed := session.get(IndexedCorpus)) is not None and not indexed.corpus.store

@@ -32,10 +32,7 @@ LEAD = "Find sentences by what they **mean**, in your own file: different words,
 
 
 class SearchTab:
-    """Components and event handlers, without visitors' data.
-
-    `query`: the text box, which a reload fills again. `start`: the corpora to choose from while none is open, listed for each page.
-    """
+    """`query`: the text box, which a reload fills again. `start`: for each page, the corpora to choose from while none is open."""
 
     def __init__(self, bench: Workbench, session: gr.State, opened: gr.State) -> None:
         self._bench, self._session, self._opened = bench, session, opened
