@@ -22,9 +22,8 @@ from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler, sent
 from sbert_app.ui.kit.files import FileButton
 from sbert_app.wording import amount
 
-NOTHING = ""
 CROSS = "cross"  # its chip
-NO_CROSS, NOTHING_BESIDE = ("none", NOTHING), ("nothing", NOTHING)
+NO_CROSS, NOTHING_BESIDE = ("none", ""), ("nothing", "")
 RANKINGS = {MAXSIM: "Best", HYBRID: "Meaning and words", DENSE: "Meaning", WORDS: "Words (BM25)"}
 ABOUT = """
 **Best**: by meaning and words, then word by word: each word of the query with the word closest in meaning, in the best 50 rows.
@@ -80,11 +79,11 @@ class SearchControls:
             [(label, name) for name, label in RANKINGS.items()], value=DEFAULT_RANKING, label="Rank by", filterable=False,
             elem_id="ranking",
         )  # fmt: skip
-        self.beside = gr.Dropdown([NOTHING_BESIDE], value=NOTHING, label="Compare with", filterable=False, elem_id="beside-hits")
+        self.beside = gr.Dropdown([NOTHING_BESIDE], label="Compare with", filterable=False, elem_id="beside-hits")
         with gr.Accordion("More", open=False, elem_id="options", elem_classes="popover"):
             gr.Markdown(ABOUT)
             self.cross = gr.Dropdown(
-                [NO_CROSS], value=NOTHING, label=f"Re-rank the best {RERANKED} with a cross-encoder", allow_custom_value=True,
+                [NO_CROSS], label=f"Re-rank the best {RERANKED} with a cross-encoder", allow_custom_value=True,
                 info="One trained to rank answers: a name on the Hub, such as cross-encoder/ms-marco-MiniLM-L6-v2, or a folder.",
                 elem_id="search-cross",
             )  # fmt: skip
@@ -144,7 +143,7 @@ class SearchControls:
 
     def without(self, values: Values, name: Any) -> Values:
         """The components to change so that what this chip names is off."""
-        return {self.cross: NOTHING} if name == CROSS else self.filters.without(values, name)
+        return {self.cross: ""} if name == CROSS else self.filters.without(values, name)
 
 
 class JudgingPanel:
