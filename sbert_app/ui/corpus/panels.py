@@ -50,13 +50,13 @@ class IndexingPanel:
     ) -> None:
         """Connect events. chosen: text columns and mends; shown: the components that `show` updates once the corpus is indexed."""
         self._show = show
-        session, with_model, outputs = [self._session], [self._session, model], [*shown, self.notice]
-        inputs, stop = [*session, *chosen, model], lambda session: session.stop(INDEXING)
+        with_model, outputs = [self._session, model], [*shown, self.notice]
+        inputs, stop = [self._session, *chosen, model], lambda session: session.stop(INDEXING)
         indexing = self.job.listen(self._index.click, self._on_index, inputs, outputs, stop)
         indexing.failure(Markup, None, self.notice, **PRIVATE)  # it says how far the reading is
         self.job.listen(self.again.click, self._on_index_again, with_model, outputs, None)
-        changed, notice = [opened.change, model.change], [self.stale_row, self.stale, self.again]
-        gr.on(changed, handler(self._on_model), with_model, notice, trigger_mode="always_last", **PRIVATE)
+        changed, warning = [opened.change, model.change], [self.stale_row, self.stale, self.again]
+        gr.on(changed, handler(self._on_model), with_model, warning, trigger_mode="always_last", **PRIVATE)
 
     def _on_index(self, session: Session, columns: list[str], mends: list[str], model: str) -> Iterator[Updates]:
         yield from self._indexing(session, waiting_table(session).name, index(self._bench, session, columns, model, mends))

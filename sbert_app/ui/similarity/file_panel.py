@@ -72,7 +72,7 @@ class FilePanel:
 
     def _on_file(self, session: Session, file: str | None, model: str) -> Iterator[Updates]:
         with uploaded(file, "Choose a file with two columns of text.") as path:
-            table = read_table(Path(path), self._bench.settings.limits)
+            table = read_table(path, self._bench.settings.limits)
         yield from self._opened(session, table, model)
 
     def _on_example(self, session: Session, model: str) -> Iterator[Updates]:
