@@ -2,7 +2,6 @@
 (() => {
   const menus = () => [...document.querySelectorAll('details[name]')];  // they open a card over the page
   const unfolded = () => document.querySelectorAll('.popover > button.label-wrap.open');
-  const tabs = () => [...document.querySelectorAll('#tabs > .tab-wrapper [role=tab]')];
   const ACTS = {
     api: () => document.querySelector('footer .show-api')?.click(),
     theme() {
@@ -60,7 +59,7 @@
     if (event.key === 'Escape') for (const button of unfolded()) { button.click(); button.focus(); }
     if (event.key === 'Escape') for (const menu of menus().filter(each => each.open)) { menu.open = false; menu.querySelector('summary').focus(); }
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.('input, textarea, select, [contenteditable], .present')) return;
-    const act = KEYS[event.key] ?? (/^[1-9]$/.test(event.key) && (() => tabs()[event.key - 1]?.click()));
+    const act = KEYS[event.key] ?? (/^[1-9]$/.test(event.key) && (() => studio.tabs()[event.key - 1]?.click()));
     if (!act) return;
     event.preventDefault();
     act();

@@ -3,7 +3,7 @@
   const SESSION = 'sbert-studio-session', LEFT_BY = 'sbert-studio-left-by', OWNER = 'sbert-studio-owner';
   const menu = () => document.querySelector('#corpus-menu button');
   const input = selector => document.querySelector(`${selector} input[type=file]`);
-  const tabs = within => [...document.querySelectorAll(`${within} > .tab-wrapper [role=tab]`)];
+  const tabs = () => [...document.querySelectorAll('#tabs > .tab-wrapper [role=tab]')];
   const isOpen = () => document.body.classList.contains('corpus-open');
   let arrived = false;  // until then the address is what the visitor asked for, and the menu stays as the visitor left it
 
@@ -26,16 +26,15 @@
   // Called when the page is loaded: what the address and this browser tab remember.
   function read() {
     const params = new URLSearchParams(location.search);
-    const names = ['tab', 'corpus', 'query'];
-    const values = Object.fromEntries(names.map(name => [name, params.get(name) || '']));
+    const [tab, corpus, query] = ['tab', 'corpus', 'query'].map(name => params.get(name) || '');
     const [session, left_by] = [SESSION, LEFT_BY].map(key => sessionStorage.getItem(key) || '');
     sessionStorage.removeItem(LEFT_BY);
-    return JSON.stringify({ ...values, session, left_by });
+    return JSON.stringify({ tab, corpus, query, session, left_by });
   }
 
   // Open a tab by the name on it, or by its name in the address.
   function tab(name) {
-    tabs('#tabs').find(button => button.textContent.trim().toLowerCase() === name.toLowerCase())?.click();
+    tabs().find(button => button.textContent.trim().toLowerCase() === name.toLowerCase())?.click();
   }
 
   // Click a button of the tab that is being shown, as soon as it is there.
@@ -45,9 +44,7 @@
   }
 
   // The next load of this page begins a new session.
-  function forget() {
-    sessionStorage.removeItem(SESSION);
-  }
+  const forget = () => sessionStorage.removeItem(SESSION);
 
   // This browser tab's session. Only a page that is left says by which connection: a copy of an open page cannot, nor take its session.
   let connection = '';
@@ -117,9 +114,7 @@
   }
 
   // Dim a result while the next one is computed; style.css waits a moment first, so that a quick answer does not flicker.
-  function wait(id, busy) {
-    document.getElementById(id)?.setAttribute('aria-busy', busy);
-  }
+  const wait = (id, busy) => document.getElementById(id)?.setAttribute('aria-busy', busy);
 
   // Called by the elements whose content the address names.
   function follow(element) {
@@ -191,5 +186,5 @@
     target.dispatchEvent(new Event('change', { bubbles: true }));
   });
 
-  window.studio = { arrive, follow, forget, keep, place, read, selected, show, tab, wait };
+  window.studio = { arrive, follow, forget, keep, place, read, selected, show, tab, tabs, wait };
 })();

@@ -78,24 +78,23 @@ def build_app(bench: Workbench) -> gr.Blocks:
         picker = ModelPicker(bench)
         model = picker.in_use
         corpus = CorpusPanel(bench, session, model, picker.menu)
-        opened = corpus.opened
         tabs = {}
         with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as all_tabs:
             with gr.Tab("Similarity", id="similarity") as tabs["similarity"]:
                 pair = similarity.build(bench, session, model)
             with gr.Tab("Search", id="search") as tabs["search"]:
-                search = SearchTab(bench, session, opened)
+                search = SearchTab(bench, session, corpus.opened)
             with gr.Tab("Duplicates", id="duplicates") as tabs["duplicates"]:
-                start, found = duplicates.build(bench, session, opened)
+                start, found = duplicates.build(bench, session, corpus.opened)
             with gr.Tab("Map", id="map") as tabs["map"]:
                 corpus_map = MapTab(bench, session, model)
-                corpus_map.listen(opened, tabs["map"])
+                corpus_map.listen(corpus.opened, tabs["map"])
                 pair.listen(session, model, search.listen(corpus_map.panel.selection).then)
             with gr.Tab("Fine-tune", id="fine-tune") as tabs["fine-tune"]:
-                panel, labels = fine_tune.build(bench, session, owner, picker, opened)
+                panel, labels = fine_tune.build(bench, session, owner, picker, corpus.opened)
                 found.take_threshold(labels)
             with gr.Tab("Timing", id="timing") as tabs["timing"]:
-                timing.build(bench, session, model, opened, tabs["timing"])
+                timing.build(bench, session, model, corpus.opened, tabs["timing"])
             with gr.Tab("Evaluation", id="evaluation") as tabs["evaluation"]:
                 evaluation.build(bench, session, model, tabs["evaluation"])
         for job in JOBS:

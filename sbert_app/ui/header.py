@@ -65,8 +65,7 @@ class ModelPicker:
         encoder = self._bench.registry.encoder(name)
         facts = f"{encoder.name}: {encoder.dim} dimensions, up to {encoder.max_length} tokens. {encoder.note}"
         note = Markup() if name == DEFAULT_ENCODER and not encoder.note else Markup('<p title="{0}">{0}</p>').format(facts)
-        choices = list(dict.fromkeys([*self.names(), name]))
-        picker = gr.Dropdown(choices=choices, value=name, info=self._place(name))
+        picker = gr.Dropdown(choices=list(dict.fromkeys([*self.names(), name])), value=name, info=self._place(name))
         return {self._picker: picker, self.in_use: name, self._note: note}
 
     def _place(self, name: str) -> str:
@@ -97,6 +96,5 @@ def scorer_choices(models: Iterable[ModelInfo]) -> list[tuple[str, str]]:
 def second_opinion(elem_id: str) -> gr.Dropdown:
     """A dropdown that chooses who else scores pairs."""
     return gr.Dropdown(
-        SCORERS_AT_FIRST, value=DEFAULT_CROSS_ENCODER, label="Cross-encoder for a second opinion", allow_custom_value=True,
-        min_width=280, elem_id=elem_id,
-    )  # fmt: skip
+        SCORERS_AT_FIRST, label="Cross-encoder for a second opinion", allow_custom_value=True, min_width=280, elem_id=elem_id
+    )

@@ -34,10 +34,7 @@ def corpus_start(bench: Workbench) -> gr.HTML:
 
 
 class CorpusPanel:
-    """Components and event handlers, without visitors' data.
-
-    `opened`: a State that changes whenever another corpus is opened, which tells every tab to show it.
-    """
+    """`opened`: a State that changes whenever another corpus is opened, which tells every tab to show it."""
 
     def __init__(self, bench: Workbench, session: gr.State, model: gr.State, menu: gr.HTML) -> None:
         self._bench, self._shelf = bench, Shelf()
@@ -135,14 +132,11 @@ class CorpusPanel:
 
     def _on_file(self, session: Session, file: str | None) -> Updates:
         with uploaded(file, "Choose a file.") as path:
-            return {**self._put_table(session, read_table(path, self._bench.settings.limits)), self.file: None}
+            session.put(read_table(path, self._bench.settings.limits))
+        return {**self._on_other_columns(session), self.file: None}
 
     def _on_pasted(self, session: Session, text: str) -> Updates:
-        return self._put_table(session, read_lines(text, self._bench.settings.limits))
-
-    def _put_table(self, session: Session, table: Table) -> Updates:
-        """Keep a table in the session, to be indexed once its text columns are confirmed."""
-        session.put(table)
+        session.put(read_lines(text, self._bench.settings.limits))
         return self._on_other_columns(session)
 
     def _on_other_columns(self, session: Session) -> Updates:
@@ -190,8 +184,7 @@ class CorpusPanel:
 
     def _on_opening(self, session: Session) -> Updates:
         """A corpus or a collection was opened."""
-        ready = view.ready(session.get(IndexedCorpus), session.get(OpenCollection))
-        return {**self.show(session), self.notice: ready}
+        return {**self.show(session), self.notice: view.ready(session.get(IndexedCorpus), session.get(OpenCollection))}
 
     def _on_opened(self, session: Session) -> Updates:
         is_open = (indexed := session.get(IndexedCorpus)) is not None and not indexed.corpus.store

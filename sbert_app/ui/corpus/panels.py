@@ -32,8 +32,6 @@ ABOUT = (
 
 
 class IndexingPanel:
-    """Components and event handlers, without visitors' data."""
-
     def __init__(self, bench: Workbench, session: gr.State, start: gr.Button) -> None:
         self._bench, self._session, self._index = bench, session, start
         self.progress = gr.HTML(elem_id="progress", js_on_load=None)
@@ -52,15 +50,13 @@ class IndexingPanel:
     ) -> None:
         """Connect events. chosen: text columns and mends; shown: the components that `show` updates once the corpus is indexed."""
         self._show = show
-        session, with_model, outputs = [self._session], [self._session, model], [*shown, self.notice]
-        inputs, stop = [*session, *chosen, model], lambda session: session.stop(INDEXING)
+        with_model, outputs = [self._session, model], [*shown, self.notice]
+        inputs, stop = [self._session, *chosen, model], lambda session: session.stop(INDEXING)
         indexing = self.job.listen(self._index.click, self._on_index, inputs, outputs, stop)
         indexing.failure(Markup, None, self.notice, **PRIVATE)  # it says how far the reading is
         self.job.listen(self.again.click, self._on_index_again, with_model, outputs, None)
-        gr.on(
-            [opened.change, model.change], handler(self._on_model), with_model,
-            [self.stale_row, self.stale, self.again], trigger_mode="always_last", **PRIVATE,
-        )  # fmt: skip
+        changed, warning = [opened.change, model.change], [self.stale_row, self.stale, self.again]
+        gr.on(changed, handler(self._on_model), with_model, warning, trigger_mode="always_last", **PRIVATE)
 
     def _on_index(self, session: Session, columns: list[str], mends: list[str], model: str) -> Iterator[Updates]:
         yield from self._indexing(session, waiting_table(session).name, index(self._bench, session, columns, model, mends))
@@ -93,7 +89,7 @@ class IndexingPanel:
 
 
 class CollectionPanel:
-    """A folded block, without visitors' data; hidden on a hosted app that offers no collection."""
+    """A folded block; hidden on a hosted app that offers no collection."""
 
     def __init__(self, bench: Workbench, session: gr.State) -> None:
         self._bench, self._session = bench, session
@@ -103,11 +99,11 @@ class CollectionPanel:
             gr.HTML(html.hint(ABOUT), js_on_load=None)
             with gr.Row(elem_classes="query-row"):
                 place: dict[str, Any] = {"scale": 6, "min_width": 220, "elem_id": "collection-address"}
-                self.address: gr.Dropdown | gr.Textbox = (
-                    gr.Dropdown(names, value=names[0] if names else None, label="Collection", **place)
-                    if hosted
-                    else gr.Textbox(label="Where it is", info=forms, lines=1, max_lines=1, **place)
-                )
+                self.address: gr.Dropdown | gr.Textbox
+                if hosted:
+                    self.address = gr.Dropdown(names, label="Collection", **place)
+                else:
+                    self.address = gr.Textbox(label="Where it is", info=forms, max_lines=1, **place)
                 self.go = gr.Button("Open", scale=0, min_width=120, elem_id="collection-open")
             if not hosted:
                 gr.HTML(HOW_TO_MAKE, js_on_load=None)

@@ -78,8 +78,9 @@ def _section(title: str, cards: Sequence[Markup]) -> Markup:
 
 
 def _saved(entry: SavedCorpus, deletable: bool) -> Markup:
-    facts = f"{amount(entry.rows, 'row')} · {_short(entry.model)} · {entry.megabytes:.1f} MB · {entry.saved[:16].replace('T', ' ')}"
-    facts = f"damaged, can only be deleted · {entry.megabytes:.1f} MB" if entry.damaged else facts
+    size, saved = f"{entry.megabytes:.1f} MB", entry.saved[:16].replace("T", " ")
+    facts = f"{amount(entry.rows, 'row')} · {PurePath(entry.model).name} · {size} · {saved}"
+    facts = f"damaged, can only be deleted · {size}" if entry.damaged else facts
     delete = Markup(
         '<button type="button" class="small" data-corpus="ask" aria-label="Delete {name}">Delete</button>'
         '<p class="ask" role="alert">Delete {name} from this machine? '
@@ -93,16 +94,10 @@ def _saved(entry: SavedCorpus, deletable: bool) -> Markup:
     ).format(entry.id, entry.name, disabled, entry.name, facts, delete if deletable else "")
 
 
-def _short(model: str) -> str:
-    """A model without the folder that it is in."""
-    return PurePath(model).name
-
-
 def table_summary(table: Table, column: str, prose: bool, faults: Sequence[Finding]) -> Markup:
     """What was read from a file, the guessed text column, and what is wrong, each with its rows and examples."""
     guess = "The text seems to be in" if prose else "No column looks like sentences; the closest is"
-    columns = len(table.frame.columns)
-    size = f"{amount(len(table.frame), 'row')}, {amount(columns, 'column')}"
+    size = f"{amount(len(table.frame), 'row')}, {amount(len(table.frame.columns), 'column')}"
     head = Markup('<p class="read"><b>{}</b>: {}. {} <b>{}</b>.</p>').format(table.name, size, guess, column)
     listed = Markup('<ul class="faults">{}</ul>').format(Markup().join(map(_fault, faults))) if faults else Markup()
     return head + listed + html.notes([*table.notes, *skipped_summary(table.skipped)])
@@ -152,7 +147,7 @@ def card(indexed: IndexedCorpus, how: Indexing | None = None) -> Markup:
     report, source = indexed.index.report, indexed.corpus
     recall = f", recall@10 {report.recall:.3f}, measured on {report.recall_queries} rows" if report.kind == "approximate" else ""
     further = f" and {amount(len(indexed.passages), 'passage')}" if indexed.passages else ""
-    size = f"{amount(len(source), 'sentence')}{further} · {_short(indexed.model)}"
+    size = f"{amount(len(source), 'sentence')}{further} · {PurePath(indexed.model).name}"
     index = indexed.growing.progress if indexed.growing else f"{report.kind} index, {report.megabytes:.1f} MB{recall}"
     facts = [f"{indexed.embeddings.shape[1]} dimensions", index]
     if how:
@@ -182,10 +177,9 @@ def missing(name: str, hosted: bool) -> Markup:
 
 def _truncated(indexed: IndexedCorpus) -> str:
     """What becomes of texts that are longer than the model reads, "" if there are none."""
-    count = indexed.truncated
-    if not count:
+    if not indexed.truncated:
         return ""
-    long = f"{amount(count, 'text is', 'texts are')} longer than {indexed.model} reads"
+    long = f"{amount(indexed.truncated, 'text is', 'texts are')} longer than {indexed.model} reads"
     if indexed.lacks_passages:
         return f"{long}: only the beginning is searched. Index the file again to search the rest too."
     parts = amount(len(indexed.passages or ()), "passage")
@@ -197,9 +191,8 @@ def stale(other: OtherIndex | None) -> Markup:
     if other is None:
         return Markup()
     if other.seconds is None:
-        return Markup(
-            '<p role="status">Made with <b>{}</b>, which Search, Duplicates and Map use. The chosen model is {}.</p>'
-        ).format(other.model, other.other_model)
+        line = Markup('<p role="status">Made with <b>{}</b>, which Search, Duplicates and Map use. The chosen model is {}.</p>')
+        return line.format(other.model, other.other_model)
     return Markup('<p role="status">Search, Duplicates and Map use <b>{}</b> until you index again.</p>').format(other.model)
 
 
@@ -207,4 +200,4 @@ def index_again(other: OtherIndex | None) -> str:
     """The label of the button that indexes with the chosen model; "" where there is nothing to index again."""
     if other is None or other.seconds is None:
         return ""
-    return f"Index again with {html.short(_short(other.other_model), 24)} (about {duration(other.seconds)})"
+    return f"Index again with {html.short(PurePath(other.other_model).name, 24)} (about {duration(other.seconds)})"

@@ -27,7 +27,6 @@ NO_FILE = {
     Needs.DATA_SET: "Send a file with labelled pairs, triplets or labelled sentences.",
 }
 
-
 FILE = Argument("file", upload(), "A csv, tsv, jsonl, json, parquet, xlsx or txt file. Leave empty to send lines.", None)
 LINES = Argument("lines", text("lines"), "One sentence per line, used if there is no file.", "")
 COLUMNS = Argument("columns", names("sentence columns"), "The text columns (several are joined). Empty: guessed.", [])

@@ -167,7 +167,7 @@ class LongJob:
     def listen(
         self, trigger: Any, work: Callable[..., Any], inputs: list[Any], outputs: list[Any], stop: Callable[[Session], None] | None
     ) -> Any:
-        """Run `work` at the trigger, and become idle if it fails. Returns the event, for chaining.
+        """Run `work`, a generator, at the trigger, and become idle if it fails. Returns the event, for chaining.
 
         The first input is the session, passed to `stop`, which is None if another trigger has the same. The work waits in the
         lines of the workbench, so there is no concurrency limit, and a click counts also while the run before is still leaving.
@@ -190,8 +190,6 @@ class LongJob:
 
         Repeat how the buttons are, too: of two updates that come within a frame, a busy page loses the first.
         """
-        if not inspect.isgeneratorfunction(work):
-            return work
 
         @functools.wraps(work)
         def steps(session: Session, *args: Any) -> Generator[Any, None, bool]:

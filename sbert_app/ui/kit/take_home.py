@@ -22,7 +22,6 @@ from sbert_app.settings import ASSETS
 FORMATS = {"png": "PNG", "svg": "SVG"}
 PASTED, PASTED_FILE = "pasted: ", "pasted.txt"  # how pasted lines are named, and a name for a file of them
 ADDRESS = "http://127.0.0.1:7860"  # where the app runs by default; assets/take_home.js puts the page's own address there
-WITH_COLUMNS = (Needs.CORPUS, Needs.SENTENCES, Needs.EXAMPLE)
 BUTTON = Markup('<button type="button" {}>{}</button>')
 
 
@@ -112,7 +111,7 @@ def shell(job: Job, values: Mapping[str, Any], source: Input) -> str:
     else:
         if source.file and job.needs is not Needs.NOTHING:
             words.append(source.file if not source.file.startswith("-") else f"./{source.file}")
-        if job.needs in WITH_COLUMNS:
+        if job.needs in (Needs.CORPUS, Needs.SENTENCES, Needs.EXAMPLE):
             words += [word for column in source.columns for word in ("--column", column)]
         if job.needs is Needs.CORPUS and source.model != DEFAULT_ENCODER:  # it indexes the file
             words += ["--model", source.model]

@@ -22,9 +22,8 @@ from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler, sent
 from sbert_app.ui.kit.files import FileButton
 from sbert_app.wording import amount
 
-NOTHING = ""
 CROSS = "cross"  # its chip
-NO_CROSS, NOTHING_BESIDE = ("none", NOTHING), ("nothing", NOTHING)
+NO_CROSS, NOTHING_BESIDE = ("none", ""), ("nothing", "")
 RANKINGS = {MAXSIM: "Best", HYBRID: "Meaning and words", DENSE: "Meaning", WORDS: "Words (BM25)"}
 ABOUT = """
 **Best**: by meaning and words, then word by word: each word of the query with the word closest in meaning, in the best 50 rows.
@@ -80,25 +79,24 @@ class SearchControls:
             [(label, name) for name, label in RANKINGS.items()], value=DEFAULT_RANKING, label="Rank by", filterable=False,
             elem_id="ranking",
         )  # fmt: skip
-        self.beside = gr.Dropdown([NOTHING_BESIDE], value=NOTHING, label="Compare with", filterable=False, elem_id="beside-hits")
+        self.beside = gr.Dropdown([NOTHING_BESIDE], label="Compare with", filterable=False, elem_id="beside-hits")
         with gr.Accordion("More", open=False, elem_id="options", elem_classes="popover"):
             gr.Markdown(ABOUT)
             self.cross = gr.Dropdown(
-                [NO_CROSS], value=NOTHING, label=f"Re-rank the best {RERANKED} with a cross-encoder", allow_custom_value=True,
+                [NO_CROSS], label=f"Re-rank the best {RERANKED} with a cross-encoder", allow_custom_value=True,
                 info="One trained to rank answers: a name on the Hub, such as cross-encoder/ms-marco-MiniLM-L6-v2, or a folder.",
                 elem_id="search-cross",
             )  # fmt: skip
-        self.components: list[Any] = [self.ranking, self.cross, self.beside, self.filters.state]
-        # The events after which the corpus is searched again.
-        self.changes = [self.ranking.input, self.cross.input, self.beside.input]
+        self.menus = [self.ranking, self.cross, self.beside]
+        self.components: list[Any] = [*self.menus, self.filters.state]
 
     def of_corpus(self, offered: Offered, values: Values, meanwhile: bool) -> Updates:
         """Offer what a corpus can be searched with. values: what is chosen, unless the page has something else meanwhile."""
         former = [(f"the index before, {offered.former_model}", FORMER_MODEL)] if offered.former_model else []
         rankings = [(label, name) for name, label in RANKINGS.items() if name in offered.rankings]
-        rerankers = [(name, name) for name in offered.rerankers]
+        rerankers = [NO_CROSS, *offered.rerankers]
         filters = values[self.filters.state].filters
-        menus = {self.ranking: rankings, self.beside: [NOTHING_BESIDE, *rankings, *former], self.cross: [NO_CROSS, *rerankers]}
+        menus = {self.ranking: rankings, self.beside: [NOTHING_BESIDE, *rankings, *former], self.cross: rerankers}
         return {
             **{menu: gr.update(choices=listed, **({} if meanwhile else {"value": values[menu]})) for menu, listed in menus.items()},
             **self.filters.show(Filtering(offered.columns, filters, offered.sampled)),
@@ -136,7 +134,7 @@ class SearchControls:
     def changed(self, values: Values) -> bool:
         """Whether another option than what was asked last is chosen in a menu."""
         before = self.chosen(values[self._session])
-        return any(values[menu] != before[menu] for menu in (self.ranking, self.cross, self.beside))
+        return any(values[menu] != before[menu] for menu in self.menus)
 
     def active(self, values: Values) -> dict[str, str]:
         """Chip name -> label, of the cross-encoder and each filter in force."""
@@ -145,12 +143,10 @@ class SearchControls:
 
     def without(self, values: Values, name: Any) -> Values:
         """The components to change so that what this chip names is off."""
-        return {self.cross: NOTHING} if name == CROSS else self.filters.without(values, name)
+        return {self.cross: ""} if name == CROSS else self.filters.without(values, name)
 
 
 class JudgingPanel:
-    """Components, without visitors' data."""
-
     def __init__(self, bench: Workbench, session: gr.State) -> None:
         self._bench, self._session = bench, session
         with gr.Row(elem_id="judging") as self.row:
@@ -161,9 +157,8 @@ class JudgingPanel:
 
     def listen(self, hits: gr.HTML) -> None:
         self.on.input(None, self.on, None, js=SHOW_BUTTONS, **PRIVATE)
-        session = [self._session]
-        hits.judged(handler(self._on_judged), session, self.outputs, trigger_mode="multiple", **PRIVATE)
-        self.file.listen(as_csv, session)
+        hits.judged(handler(self._on_judged), self._session, self.outputs, trigger_mode="multiple", **PRIVATE)
+        self.file.listen(as_csv, [self._session])
 
     def shown(self, session: Session) -> Updates:
         """How much is judged, and the button of the file."""

@@ -25,8 +25,6 @@ Asked = Callable[[Values], dict[str, Any]]  # what is searched for and how, by t
 
 
 class StandingPanel:
-    """A folded block, without visitors' data."""
-
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
         with gr.Accordion("Expected another row?", open=False, elem_id="standing") as self.block:
@@ -44,8 +42,7 @@ class StandingPanel:
             search = read(WhyNotOptions, asked(values) | {"expected": values[self.expected]}, self._bench.settings.limits)
             return {self.answer: answer(why_not(self._bench, values[session], search))}
 
-        triggers = [self.expected.submit, self.go.click]
-        dimming(ANSWER, gr.on, triggers, handler(on_asked), {*inputs, self.expected}, [self.answer])
+        dimming(ANSWER, gr.on, [self.expected.submit, self.go.click], handler(on_asked), {*inputs, self.expected}, [self.answer])
         hits.change(None, None, self.answer, js="() => ''", **PRIVATE)
 
 

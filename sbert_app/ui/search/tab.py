@@ -32,10 +32,7 @@ LEAD = "Find sentences by what they **mean**, in your own file: different words,
 
 
 class SearchTab:
-    """Components and event handlers, without visitors' data.
-
-    `query`: the text box, which a reload fills again. `start`: the corpora to choose from while none is open, listed for each page.
-    """
+    """`query`: the text box, which a reload fills again. `start`: for each page, the corpora to choose from while none is open."""
 
     def __init__(self, bench: Workbench, session: gr.State, opened: gr.State) -> None:
         self._bench, self._session, self._opened = bench, session, opened
@@ -66,19 +63,19 @@ class SearchTab:
         answer, judged = [self.chips, self.hits], [self.judging.row, self.standing.block, *self.judging.outputs]
         outputs = [self.body, self.status, self.query, *answer, *options, filters.menus, *judged]
         answered = self._opened.change(handler(self._on_opened), {self._session, self._opened, self.query}, outputs, **PRIVATE)
-        for triggers, work in (([self.query.submit, self.go.click], self._on_search), (self.options.changes, self._on_menu)):
+        changed = [menu.input for menu in self.options.menus]
+        for triggers, work in (([self.query.submit, self.go.click], self._on_search), (changed, self._on_menu)):
             dimming(HITS, gr.on, triggers, handler(work), everything, answer, trigger_mode="always_last")
         filtered = [filters.state, *answer]
         dimming(HITS, filters.menus.chosen, handler(self._on_filters), everything, filtered, trigger_mode="multiple")
-        changed = [self.query, self.options.beside, *answer]
-        self.hits.picked(handler(self._on_picked), everything, changed, trigger_mode="multiple", **PRIVATE)
+        found = [self.query, self.options.beside, *answer]
+        self.hits.picked(handler(self._on_picked), everything, found, trigger_mode="multiple", **PRIVATE)
         removed = [*options, filters.menus, *answer, self.standing.block]
         self.chips.picked(handler(self._on_removed), everything, removed, trigger_mode="multiple", **PRIVATE)
         self.judging.listen(self.hits)
         self.standing.listen(self._asked, self._session, everything, self.hits)
-        inside = selection.inside(
-            handler(self._on_inside), everything, [self.query, *filters.outputs, *answer, self.standing.block], **PRIVATE
-        )
+        emptied = [self.query, *filters.outputs, *answer, self.standing.block]
+        inside = selection.inside(handler(self._on_inside), everything, emptied, **PRIVATE)
         inside.success(None, None, None, js=FOCUS, **PRIVATE)
         return answered
 

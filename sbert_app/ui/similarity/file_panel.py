@@ -35,8 +35,6 @@ RANKS = "Compared by rank: where the score puts the pair among all, against wher
 
 
 class FilePanel:
-    """Components and event handlers; the file is in the visitor's session."""
-
     def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
         self._bench, self._session, self._model, self._shelf = bench, session, model, Shelf()
         self._draw()
@@ -51,9 +49,7 @@ class FilePanel:
         with gr.Row(visible=False, elem_id="pair-columns", elem_classes="query-row") as self.columns:
             self.first = gr.Dropdown(label="First sentence", allow_custom_value=True, elem_id="pair-first")
             self.second = gr.Dropdown(label="Second sentence", allow_custom_value=True, elem_id="pair-second")
-            self.labels = gr.Dropdown(
-                [NO_COLUMN], value="", label="Column of labels", allow_custom_value=True, elem_id="pair-labels"
-            )
+            self.labels = gr.Dropdown([NO_COLUMN], label="Column of labels", allow_custom_value=True, elem_id="pair-labels")
         self._chosen = [self.first, self.second, self.labels]
         self.score = gr.Button("Score", variant="primary", visible=False, elem_id="pair-score")
         self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="pair-stop")
@@ -76,7 +72,7 @@ class FilePanel:
 
     def _on_file(self, session: Session, file: str | None, model: str) -> Iterator[Updates]:
         with uploaded(file, "Choose a file with two columns of text.") as path:
-            table = read_table(Path(path), self._bench.settings.limits)
+            table = read_table(path, self._bench.settings.limits)
         yield from self._opened(session, table, model)
 
     def _on_example(self, session: Session, model: str) -> Iterator[Updates]:
@@ -86,7 +82,7 @@ class FilePanel:
     def _opened(self, session: Session, table: Table, model: str) -> Iterator[Updates]:
         """Offer the columns of a new file, and score it by the likely ones."""
         columns, names = open_pairs(session, table), [*table.frame.columns]
-        choices = names, names, [NO_COLUMN, *((name, name) for name in names)]
+        choices = names, names, [NO_COLUMN, *names]
         values = zip(choices, (*columns.sentences, columns.labels), strict=True)
         offered = [{"choices": choices, "value": value} for choices, value in values]
         for updates in self._scored(session, columns, model, offered):

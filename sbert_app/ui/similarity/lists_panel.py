@@ -26,8 +26,6 @@ LISTS = (
 
 
 class ListsPanel:
-    """Components and event handlers."""
-
     def __init__(self, bench: Workbench, model: gr.State) -> None:
         self._bench = bench
         with gr.Row():

@@ -19,7 +19,7 @@ from sbert_app.ui.similarity import detail_view, view
 from sbert_app.ui.similarity.file_panel import FilePanel
 from sbert_app.ui.similarity.lists_panel import ListsPanel
 
-NO_OTHER = "none"
+NO_OTHER = ("none", "")
 EMPTY = "Type two sentences. The score updates as you type."
 # "late" is a custom event: the cross-encoder was not loaded yet, so the comparison is made again.
 LATE = "setInterval(() => element.querySelector('.late') && trigger('late'), 1500)"
@@ -50,9 +50,6 @@ class PairPanel:
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
-        self._draw()
-
-    def _draw(self) -> None:
         first, second = EXAMPLES["Paraphrase"]
         with gr.Row():
             self.sentence1 = gr.Textbox(first, label="First sentence", lines=2, min_width=280, elem_id="sentence1")
@@ -65,9 +62,7 @@ class PairPanel:
             gr.Checkbox(label=SHOW_ALL, elem_id="all-words")  # read by the style sheet alone
             self.details = gr.HTML(elem_id="why", js_on_load=None)
         with gr.Accordion("Compare with another model", open=False, elem_id="beside") as self.beside, gr.Row():
-            self.other = gr.Dropdown(
-                [(NO_OTHER, "")], value="", label="Other model", allow_custom_value=True, min_width=280, elem_id="other-model"
-            )
+            self.other = gr.Dropdown([NO_OTHER], label="Other model", allow_custom_value=True, min_width=280, elem_id="other-model")
             self.cross = second_opinion("pair-cross")
 
     def listen(self, session: gr.State, model: gr.State, after_opening: Callable[..., Any]) -> None:
@@ -79,9 +74,8 @@ class PairPanel:
         boxes: list[Any] = [self.sentence1, self.sentence2, self.other, self.cross]
         changes = [*(box.change for box in boxes), model.change, session.change, late.change]
         work, outputs = handler(self._on_change, early=True), [self.result, self.details]
-        inputs = [*boxes, model, session]
         for trigger in (partial(gr.on, changes), after_opening):
-            compared = dimming(view.COMPARISON, trigger, work, inputs, outputs, trigger_mode="always_last")
+            compared = dimming(view.COMPARISON, trigger, work, [*boxes, model, session], outputs, trigger_mode="always_last")
             compared.failure(lambda: ("", ""), None, outputs, **PRIVATE)  # not the result of earlier sentences
 
     def _on_change(
@@ -89,14 +83,13 @@ class PairPanel:
     ) -> Updates:
         if not typed_text(sentence1) or not typed_text(sentence2):
             return {self.result: html.empty(EMPTY), self.details: html.hint(EMPTY)}
-        pair = {"sentence1": sentence1, "sentence2": sentence2}
-        asked = read(SimilarityOptions, pair, self._bench.settings.limits)
-        first, second, cross = asked.sentence1, asked.sentence2, cross_encoder or DEFAULT_CROSS_ENCODER
-        compared = compare(self._bench, session, first, second, model, cross, other or "", wait=False)
+        asked = read(SimilarityOptions, {"sentence1": sentence1, "sentence2": sentence2}, self._bench.settings.limits)
+        cross = cross_encoder or DEFAULT_CROSS_ENCODER
+        compared = compare(self._bench, session, asked.sentence1, asked.sentence2, model, cross, other or "", wait=False)
         answer = view.comparison(compared, model) + view.links(sentence1, sentence2, model, compared.cross_encoder)
         return {self.result: answer, self.details: detail_view.details(compared, model)}
 
     def _list_models(self, model: str) -> Any:
         names = [name for name in self._bench.registry.encoders() if name != model]
-        others = gr.Dropdown(choices=[(NO_OTHER, ""), *((name, name) for name in names)])
+        others = gr.Dropdown(choices=[NO_OTHER, *names])
         return others, gr.Dropdown(choices=scorer_choices(self._bench.registry.pair_scorers()))

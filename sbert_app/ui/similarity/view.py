@@ -85,23 +85,18 @@ def matched_words(result: Comparison) -> Markup:
     attribution = result.attribution
     if attribution is None:
         return html.empty(TOO_LONG)
-    pairs = matched_pairs(attribution)
-    places = spans(result.sentences[0], attribution.words1), spans(result.sentences[1], attribution.words2)
-    words = [(attribution.words1[pair.first], attribution.words2[pair.second], rounded(pair.share)) for pair in pairs]
-    titles = ["{} ↔ {}: {} of the score".format(*each) for each in words]
+    pairs, words1, words2 = matched_pairs(attribution), attribution.words1, attribution.words2
+    titles = [f"{words1[pair.first]} ↔ {words2[pair.second]}: {rounded(pair.share)} of the score" for pair in pairs]
     shares = [pair.share / pairs[0].share for pair in pairs]
-    sentences = [
-        _marked(sentence, spots, [(pair.first, pair.second)[side] for pair in pairs], shares, titles)
-        for side, (sentence, spots) in enumerate(zip(result.sentences, places, strict=True))
-    ]
-    line = Markup('<div class="matched">{}{}{}</div>')
-    return line.format(*(Markup('<p dir="auto">{}</p>').format(s) for s in sentences), html.hint(NUMBERED) if pairs else Markup())
+    first = _marked(result.sentences[0], words1, [pair.first for pair in pairs], shares, titles)
+    second = _marked(result.sentences[1], words2, [pair.second for pair in pairs], shares, titles)
+    numbered = html.hint(NUMBERED) if pairs else Markup()
+    return Markup('<div class="matched"><p dir="auto">{}</p><p dir="auto">{}</p>{}</div>').format(first, second, numbered)
 
 
-def _marked(
-    sentence: str, places: Sequence[tuple[int, int] | None], words: Sequence[int], shares: Sequence[float], titles: Sequence[str]
-) -> Markup:
+def _marked(sentence: str, tokens: Sequence[str], words: Sequence[int], shares: Sequence[float], titles: Sequence[str]) -> Markup:
     """The sentence with the words at these positions marked by pair number; cut after the last word that the model read."""
+    places = spans(sentence, tokens)
     mark = Markup('<mark class="pair-{0}" style="--w:{1:.2f}" title="{2}">{3}<sup>{0}</sup></mark>')
     numbers = {place: number for number, word in enumerate(words) if (place := places[word]) is not None}
     marked, position = Markup(), 0
