@@ -5,7 +5,8 @@
   const input = selector => document.querySelector(`${selector} input[type=file]`);
   const tabs = () => [...document.querySelectorAll('#tabs > .tab-wrapper [role=tab]')];
   const isOpen = () => document.body.classList.contains('corpus-open');
-  let arrived = false;  // until then the address is what the visitor asked for, and the menu stays as the visitor left it
+  let arrived = false;  // until then the address is what the visitor asked for, and the menu stays as the visitor left it …
+  let chosen = false;  // … unless a corpus was chosen from it
 
   function unfold(open) {
     document.body.classList.toggle('corpus-open', open);
@@ -99,7 +100,7 @@
   function remember() {
     const button = menu();
     if (!button) return;
-    if (arrived && button.dataset.opened !== token) unfold(false);
+    if ((arrived || chosen) && button.dataset.opened !== token) unfold(false);
     token = button.dataset.opened;
     button.setAttribute('aria-expanded', isOpen());
     place({ corpus: button.dataset.key });
@@ -131,6 +132,7 @@
 
   document.addEventListener('click', event => {
     const target = event.target.closest('[data-corpus]');
+    if (event.target.closest('#index, [data-corpus=example], [data-corpus=open]')) chosen = true;
     if (target) {
       const { corpus, name } = target.dataset;
       if (corpus === 'menu') unfold(!isOpen());

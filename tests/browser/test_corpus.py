@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.jobs.search.job import search
+from sbert_app.ui.arrival import Arrival
 from tests.browser.chromium import go_to
 from tests.browser.conftest import arrive
 from tests.browser.corpus import choose, choose_filter, choose_model, index, open_example, open_menu, paste, upload
@@ -124,6 +125,19 @@ def test_a_menu_opened_before_the_page_is_loaded_stays_open(shared_page):
     page.unroute("**/queue/join*")
     expect(page.locator("#corpus-menu button")).to_have_attribute("aria-expanded", "true")
     expect(page.locator("#corpus-panel")).to_be_visible()
+
+
+def test_a_corpus_chosen_before_the_page_is_loaded_closes_the_menu(shared_page, monkeypatch):
+    page, model = shared_page, Arrival._model
+    monkeypatch.setattr(Arrival, "_model", lambda *asked: (time.sleep(4), model(*asked))[1])
+    page.reload()
+    page.locator("#corpus-menu button").click()
+    page.locator("#corpus-choices").get_by_role("button", name="Example: Support tickets", exact=True).click()
+    expect(page.locator("#corpus-panel")).to_be_hidden()
+    assert page.locator("body.arrived").count() == 0
+    arrive(page)
+    expect(page.locator("#corpus-menu")).to_contain_text("support_tickets.csv")
+    expect(page.locator("#corpus-panel")).to_be_hidden()
 
 
 def test_an_opened_corpus_says_where_to_go_on(shared_page):
