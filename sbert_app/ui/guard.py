@@ -1,4 +1,4 @@
-"""Middleware for all routes: refuses requests from other sites, and adds security headers for browsers.
+"""Middleware for all routes: refuses requests from other sites, adds security headers for browsers, and packs the page.
 
 A local app has no login. It keeps pages of other sites out by checking `Host` (DNS rebinding maps a foreign name to this machine)
 and the requesting page. Hosted, a proxy sets `Host`, so only the browser's `Origin` and `Sec-Fetch-Site` are checked.
@@ -7,6 +7,7 @@ and the requesting page. Hosted, a proxy sets `Host`, so only the browser's `Ori
 from ipaddress import ip_address
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
@@ -46,7 +47,7 @@ class Guard:
     """Passes a request to the app, or answers with one sentence and 403 (foreign host or site) or 404 (closed route)."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self._app = app
+        self._app, self._page = app, GZipMiddleware(app, compresslevel=5)  # the page is a megabyte of text
         self._hosted, self._open = settings.hosted, () if settings.login == OFF else ("/login", "/logout")
         self._hub = HUB if settings.space else ()
         self._names = {host_name(name) for name in (settings.address, *settings.hosts)}
@@ -63,7 +64,7 @@ class Guard:
             answer: ASGIApp = PlainTextResponse(text, status) if scope["type"] == "http" else WebSocketClose(1008, text)
             await answer(scope, receive, self._with_headers(scope, send))
         else:
-            await self._app(scope, receive, self._with_headers(scope, send))
+            await (self._page if scope["path"] == "/" else self._app)(scope, receive, self._with_headers(scope, send))
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         headers = Headers(scope=scope)

@@ -160,6 +160,13 @@ def test_the_browser_is_told_what_the_page_may_do(local: Served, hosted: Served,
     assert local.ask("/").headers["cross-origin-resource-policy"] == "same-origin"
 
 
+def test_the_page_is_sent_packed_and_nothing_else_is(local: Served) -> None:
+    packed, plain, config = local.ask("/"), local.ask("/", **{"Accept-Encoding": "identity"}), local.ask("/config")
+    assert packed.headers["content-encoding"] == "gzip" and packed.text[:1000] == plain.text[:1000]
+    assert 4 * int(packed.headers["content-length"]) < len(plain.content)
+    assert "content-encoding" not in plain.headers and "content-encoding" not in config.headers
+
+
 def test_an_uploaded_file_opens_as_nothing_that_runs(local: Served) -> None:
     page = ("page.html", b"<script>document.title = 'ran'</script>", "text/html")
     path = httpx.post(f"{local.url}gradio_api/upload", files={"files": page}).json()[0]
