@@ -45,16 +45,18 @@ class StaticVectors:
         heaviest = np.argsort(-np.asarray(weights.sum(axis=0)).ravel(), kind="stable")[:MOST_WORDS]
         chosen, known = [words[word] for word in heaviest.tolist()], shipped_words() if shipped else {}
         has = np.array([word in known for word in chosen], bool)
-        self.words = [word for word, is_known in zip(chosen, has, strict=True) if not is_known]
+        self.words = [word for word in chosen if word not in known]
         order = np.concatenate([heaviest[has], heaviest[~has]])
         self._weights, self._known = weights[:, order], [known[word] for word in chosen if word in known]
         self.share = float(self._weights[:, : len(self._known)].sum() / max(self._weights.sum(), 1e-12))
 
     def place(self, vectors: Vectors | tuple[()] = ()) -> None:
-        """Place the rows by the known words; with the embeddings of `words`, (w, dim), by all of them."""
+        """Place the rows by the known words; with the embeddings of `words`, (w, dim), by all of them, which is the last time."""
         unit = unit_rows(np.array([*self._known, *vectors], dtype=np.float32))
         self.rows = unit_rows(self._weights[:, : len(unit)] @ unit_rows(unit - unit.mean(axis=0)))
         self._map, self._lengths = np.eye(self.rows.shape[1], dtype=np.float32), np.ones(len(self.rows), np.float32)
+        if len(vectors) == len(self.words):
+            del self._weights, self._known
 
     def learn(self, rows: Rows, embeddings: Vectors) -> None:
         """Map the vectors closer to the model's: ridge regression on some rows, (k,), and their unit embeddings, (k, dim).

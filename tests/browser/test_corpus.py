@@ -1,6 +1,7 @@
 """The corpus of all tabs: its menu in the header, its model, filters in force, and what a reload brings back."""
 
 import re
+import threading
 import time
 from pathlib import Path
 
@@ -128,13 +129,14 @@ def test_a_menu_opened_before_the_page_is_loaded_stays_open(shared_page):
 
 
 def test_a_corpus_chosen_before_the_page_is_loaded_closes_the_menu(shared_page, monkeypatch):
-    page, model = shared_page, Arrival._model
-    monkeypatch.setattr(Arrival, "_model", lambda *asked: (time.sleep(4), model(*asked))[1])
+    page, model, released = shared_page, Arrival._model, threading.Event()
+    monkeypatch.setattr(Arrival, "_model", lambda *asked: (released.wait(60), model(*asked))[1])
     page.reload()
     page.locator("#corpus-menu button").click()
     page.locator("#corpus-choices").get_by_role("button", name="Example: Support tickets", exact=True).click()
     expect(page.locator("#corpus-panel")).to_be_hidden()
     assert page.locator("body.arrived").count() == 0
+    released.set()
     arrive(page)
     expect(page.locator("#corpus-menu")).to_contain_text("support_tickets.csv")
     expect(page.locator("#corpus-panel")).to_be_hidden()

@@ -74,7 +74,8 @@ def open_unread(
             if stop.is_set():
                 return
             yield Step(WORDS, 0, len(corpus), unit="sentences") if at_once else Step(WORDS, done, len(static.words), unit="words")
-    static.place(words.embeddings)
+    if static.words or not at_once:
+        static.place(words.embeddings)
     if not at_once:
         session.open(opened, stop)
 

@@ -113,9 +113,9 @@ class LabelPanel:
 def view(current: Labelling) -> Markup:
     """The question, the buttons, what was answered last, and what the labels say."""
     answers = current.answers
-    asked = _counts(answers) + _question(current) + _last(current) + html.cautions(current.remarks)
+    question = _counts(answers) + _question(current) + _last(current) + html.cautions(current.remarks)
     card = Markup('<div class="label-card" data-count="{}" data-drawn="{}">{}{}{}</div>')
-    return card.format(len(answers), secrets.token_hex(4), asked, _so_far(current.estimate()), _to_learn_from(answers))
+    return card.format(len(answers), secrets.token_hex(4), question, _so_far(current.estimate()), _to_learn_from(answers))
 
 
 def listed(current: Labelling) -> Markup:

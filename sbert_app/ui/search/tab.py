@@ -68,8 +68,8 @@ class SearchTab:
             dimming(HITS, gr.on, triggers, handler(work), everything, answer, trigger_mode="always_last")
         filtered = [filters.state, *answer]
         dimming(HITS, filters.menus.chosen, handler(self._on_filters), everything, filtered, trigger_mode="multiple")
-        found = [self.query, self.options.beside, *answer]
-        self.hits.picked(handler(self._on_picked), everything, found, trigger_mode="multiple", **PRIVATE)
+        changed_by_hits = [self.query, self.options.beside, *answer]
+        self.hits.picked(handler(self._on_picked), everything, changed_by_hits, trigger_mode="multiple", **PRIVATE)
         removed = [*options, filters.menus, *answer, self.standing.block]
         self.chips.picked(handler(self._on_removed), everything, removed, trigger_mode="multiple", **PRIVATE)
         self.judging.listen(self.hits)

@@ -184,7 +184,16 @@ def test_where_most_words_come_with_the_app_the_others_are_read_once_the_corpus_
     next(step for step in steps if step.stage == ENCODING)
     after = session.corpus().growing.static
     assert "zzyzx" in after.words and np.linalg.norm(after.rows, axis=1).min() > 0.99
-    assert not at_once or not np.array_equal(before, after.rows)
+    assert (not at_once or not np.array_equal(before, after.rows)) and not hasattr(after, "_weights")  # of the whole corpus
+
+
+def test_where_all_words_come_with_the_app_nothing_is_left_to_read(bench, monkeypatch):
+    monkeypatch.setattr(job, "AT_ONCE", 100)
+    session = brought(bench, [f"{one} {other}" for one in KNOWN for other in KNOWN])
+    steps = index(bench, session, ["text"])
+    next(step for step in steps if step.stage == ENCODING)
+    static = session.corpus().growing.static
+    assert static.share == 1 and static.words == [] and static.rows.shape == (len(KNOWN) ** 2, 384)
 
 
 def test_a_corpus_of_one_word_or_none_has_static_vectors(encoder):
