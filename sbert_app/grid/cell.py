@@ -88,7 +88,8 @@ class CellStore:
                 facts = json.loads(arrays["facts"].tobytes())
                 cell = Cell(**facts, samples=arrays["samples"], predicted=arrays["predicted"])
         except Exception:  # numpy, zipfile and json raise a dozen types for a damaged file
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink()
             return None
         return replace(cell, system=system.name, model=system.model, data_set=data.name)
 

@@ -63,13 +63,13 @@ def open_address(bench: Workbench, session: Session, address: str) -> OpenCollec
 
     address: a folder, FILE.db/NAME or http://host:port/NAME, or the name of a listed one; hosted, only such a name.
     """
-    stop, hosted, offered = session.begin(OPENING), bench.settings.hosted, listed(bench.settings)
+    hosted, offered = bench.settings.hosted, listed(bench.settings)
     text = validation.line(address, "address")
     if not text:
         raise UserError("The address is blank. Type a folder, FILE.db/NAME or http://host:port/NAME.")
     if hosted and text not in offered:
         raise UserError(f"There is no collection of this name here. The collections are: {', '.join(offered) or 'none'}.")
-    name = text if text in offered else name_of(text)
+    stop, name = session.begin(OPENING), text if text in offered else name_of(text)
     with reading(name, hosted):
         collection = open_collection(offered.get(text, text), bench.settings.store_token)
         try:

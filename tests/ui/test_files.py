@@ -42,6 +42,17 @@ def test_the_same_file_uploaded_again_meanwhile_is_kept_for_its_reader(write, mo
     assert not path.exists()
 
 
+def test_a_file_uploaded_a_third_time_is_kept_as_long_as_the_first_time(write, monkeypatch):
+    """What is left of its time when it is looked at is no measure for the upload after that."""
+    waits: list[tuple[float, float]] = []
+    monkeypatch.setattr(files, "delete_later", lambda path, kept, seconds: waits.append((kept, seconds)))
+    path = write("a.csv", "text\na\n")
+    recent = time.time() - 50
+    os.utime(path, (recent, recent))
+    files._delete(path, 60.0)
+    assert waits == [(60.0, pytest.approx(10, abs=1))] and path.exists()
+
+
 def test_no_file_and_a_file_that_is_gone_are_told(tmp_path):
     for nothing in (None, ""):
         with pytest.raises(UserError, match="Send a file"), uploaded(nothing, "Send a file."):

@@ -84,6 +84,11 @@ def test_what_comes_with_a_corpus_leaves_the_answer_to_what_was_asked_since_it_o
     assert "charged twice" in tab._on_opened(values | {tab._opened: "b2"})[tab.hits]
 
 
+def test_a_corpus_opens_though_the_query_in_the_address_is_refused(tab, session, values):
+    shown = tab._on_opened(values | {tab.query: "\x00"})
+    assert shown[tab.body].visible and "The query is blank" in shown[tab.hits]
+
+
 def test_filters_that_one_search_sets_count_for_those_beside_it_unless_they_are_refused(tab, values):
     """The page's own state has them only when that search has ended; here it never does."""
     tab._on_filters(values, sent(filters={"team": ["Billing"]}))

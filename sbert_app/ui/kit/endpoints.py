@@ -107,7 +107,7 @@ def _steps(job: Job, bench: Workbench, shelf: Shelf, request: gr.Request, values
     with ExitStack() as files:
         for argument in declared:
             if argument.kind.upload and raw[argument.name]:
-                raw[argument.name] = files.enter_context(uploaded(raw[argument.name], NO_FILE[Needs.LABELLED]))
+                raw[argument.name] = files.enter_context(uploaded(raw[argument.name], ""))
         options = read(job.options, raw, limits)
     call = Call(
         bench,

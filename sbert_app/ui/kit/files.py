@@ -41,20 +41,20 @@ def uploaded(file: str | None, message: str) -> Iterator[Path]:
         delete_later(path, KEPT_SECONDS)
 
 
-def delete_later(path: Path, seconds: float) -> None:
-    """Delete a file after `seconds` without a new upload of it."""
-    timer = threading.Timer(seconds, _delete, (path, seconds))
+def delete_later(path: Path, kept: float, seconds: float | None = None) -> None:
+    """Delete a file once `kept` seconds have gone by without a new upload of it. seconds: until it is looked at, else as many."""
+    timer = threading.Timer(kept if seconds is None else seconds, _delete, (path, kept))
     timer.daemon = True
     timer.start()
 
 
-def _delete(path: Path, seconds: float) -> None:
+def _delete(path: Path, kept: float) -> None:
     try:
         age = time.time() - path.stat().st_mtime
     except OSError:
         return
-    if age < seconds:
-        delete_later(path, seconds - age)
+    if age < kept:
+        delete_later(path, kept, kept - age)
     else:
         path.unlink(missing_ok=True)
 

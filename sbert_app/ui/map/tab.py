@@ -154,17 +154,18 @@ class MapTab:
     def _on_query(self, session: Session, text: str, shown: str) -> Updates:
         """Place the query and select the rows near it; an empty query removes the star."""
         if isinstance(text, str) and not text.strip():
-            return {**self.panel.deselected(session), **self._without_query(session, shown)}
+            return self._nothing_chosen(session, shown)
         corpus_map = place_query(self._bench, session, text)
         return {**self._coloured(corpus_map, colouring.QUERY), **self.panel.show_query(session, corpus_map)}
 
     def _on_all(self, session: Session, shown: str) -> Updates:
         """Clear the selection and the query."""
-        corpus_map = kept.current_map(session)
-        listed = {self.panel.groups: lists.colour_list(corpus_map, shown), self.bar.query: ""}
-        return {**self.panel.deselected(session), **listed, **self._without_query(session, shown)}
+        return {**self._nothing_chosen(session, shown), self.bar.query: ""}
 
-    def _without_query(self, session: Session, shown: str) -> Updates:
+    def _nothing_chosen(self, session: Session, shown: str) -> Updates:
+        """The map without a selection and without a query."""
+        listed = lists.colour_list(kept.current_map(session), shown)
         corpus_map = remove_query(session)
         clusters = self._coloured(corpus_map, colouring.CLUSTERS) if shown == colouring.QUERY else {}
-        return {self.panel.bridge: chart.highlight(None, query=[]), **clusters}
+        bridge = {self.panel.bridge: chart.highlight(None, query=[])}
+        return {**self.panel.deselected(session), self.panel.groups: listed, **bridge, **clusters}

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.hits import Indexing, SearchResult
 from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.map.kept import search_inside
 from sbert_app.jobs.search.job import SEARCH, SearchOptions, Within, beside, more_like, search
@@ -102,11 +103,18 @@ class SearchTab:
         }
         menus = offered(self._bench, session)
         # Last of all: what is asked from here on is answered after this, so that its answer stays.
-        answer = {} if self.options.asked(values) else self._answered(values | {self.query: query})
+        answer = {} if self.options.asked(values) else self._first_answer(values | {self.query: query})
         meanwhile = self.chips not in answer  # something else was asked, with what the page has now
         if query != typed and not meanwhile:
             answer[self.query] = query
         return {**shown, **self.options.of_corpus(menus, values, meanwhile), **answer}
+
+    def _first_answer(self, values: Values) -> Updates:
+        """The answer when a corpus is opened. The corpus is there too where what the page asks, from its address, is refused."""
+        try:
+            return self._answered(values)
+        except UserError as error:
+            return {self.chips: self._chips(values), self.hits: html.cautions([str(error)])}
 
     def _on_search(self, values: Values) -> Updates:
         return self._search(self.options.now(values))
