@@ -12,8 +12,9 @@ from torch import Tensor
 
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import WINDOW
+from sbert_app.models.engine.batches import Features, Fetch, pad_rows
 from sbert_app.models.engine.engine import OnEngine
-from sbert_app.models.engine.forward import Features, Fetch, pad_rows, use_fastest_attention
+from sbert_app.models.engine.forward import use_fastest_attention
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import write_card
 from sbert_app.models.files.layout import quoted, read_json

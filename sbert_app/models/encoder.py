@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from sbert_app.explain.cautions import SAMPLE
 from sbert_app.explain.words import TokenVectors, by_word
 from sbert_app.models.dense import IDENTITY, Dense, read_dense, write_dense
+from sbert_app.models.engine.batches import Features, Fetch, forward_batches
 from sbert_app.models.engine.engine import OnEngine
-from sbert_app.models.engine.forward import POOL, Features, Fetch, forward_batches
+from sbert_app.models.engine.forward import POOL
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import write_card
 from sbert_app.models.files.layout import WORDS, Layout, read_layout, write_layout

@@ -12,8 +12,8 @@ from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
+from sbert_app.models.engine.batches import forward_batches, token_budget_batches
 from sbert_app.models.engine.engine import at_once
-from sbert_app.models.engine.forward import forward_batches, token_budget_batches
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.training.options import PAIR_OBJECTIVE, ObjectiveOptions

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from sbert_app.evaluation.verdict import primary_metric
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.encoder import Encoder
+from sbert_app.models.engine.batches import forward_batches, token_budget_batches
 from sbert_app.models.engine.engine import at_once
-from sbert_app.models.engine.forward import forward_batches, token_budget_batches
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.training.objectives import COSINE, Classification, Guided, MultipleNegativesRanking, build_objective

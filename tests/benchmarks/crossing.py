@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.models.engine.batches import forward_batches, token_budget_batches
 from sbert_app.models.engine.engine import at_once
-from sbert_app.models.engine.forward import forward_batches, token_budget_batches
 from sbert_app.models.files.layout import write_json
 from sbert_app.models.loading import LOADING
 from sbert_app.training.crossing import PairTrainee, pairs_of

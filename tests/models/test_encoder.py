@@ -9,7 +9,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling
 
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine import forward
+from sbert_app.models.engine.batches import forward_batches
 from sbert_app.models.engine.hardware import Hardware, choose_hardware
 from sbert_app.models.files.layout import Layout
 from sbert_app.vectors import unit_rows
@@ -83,7 +83,7 @@ def test_out_of_memory_with_a_single_row_is_not_retried_for_ever():
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     with pytest.raises(torch.OutOfMemoryError):
-        list(forward.forward_batches([np.arange(1)], lambda rows: {}, no_memory))
+        list(forward_batches([np.arange(1)], lambda rows: {}, no_memory))
 
 
 @pytest.mark.parametrize("ahead", [0, 2])
@@ -94,7 +94,7 @@ def test_batches_are_started_ahead_and_each_row_comes_once(ahead):
         started.append(len(rows))
         return {"rows": torch.from_numpy(rows)}
 
-    batches = forward.forward_batches(np.split(np.arange(10), 5), pad, lambda features: lambda: features["rows"], lambda: ahead)
+    batches = forward_batches(np.split(np.arange(10), 5), pad, lambda features: lambda: features["rows"], lambda: ahead)
     first = next(batches)
     assert len(started) == ahead + 1
     found = [first, *batches]
