@@ -13,7 +13,10 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, input_of, shell
 from sbert_app.wording import amount, change_100, plural
 
-HOW_TO = "Hover: its sentence. Click: its neighbours. Lasso: the points inside. Double-click: all again."
+HOW_TO = Markup(
+    '<p class="hint by-mouse" role="status">Hover: its sentence. Click: its neighbours. Lasso: the points inside. Double-click: all '
+    'again.</p><p class="hint by-touch" role="status">Tap: its neighbours. Lasso: the points inside. Show all: all again.</p>'
+)
 NEAR = "Near points are similar; distances between clusters and their sizes on the map mean little."
 SKETCH = Markup('<p class="stage">A sketch, from the words of each row: the map can be drawn when the model has read all rows.</p>')
 PREVIEW = Markup('<p class="stage">Preview: the first two principal components. Draw the map to see named clusters.</p>')
@@ -61,8 +64,7 @@ def summary(corpus_map: CorpusMap) -> Markup:
 
 def status(title: str = "") -> Markup:
     """The line on the map: what is selected; without a selection, how to select."""
-    how_to = Markup('<p class="hint" role="status">{}</p>').format(HOW_TO)
-    return html.status(Markup("<b>{}</b>").format(title)) if title else how_to
+    return html.status(Markup("<b>{}</b>").format(title)) if title else HOW_TO
 
 
 def numbers(corpus_map: CorpusMap) -> Markup:
