@@ -1,6 +1,6 @@
 // The script of the page: the corpus menu, files dropped anywhere, the address, and arrow keys on tabs.
 (() => {
-  const SESSION = 'sbert-studio-session', LEFT_BY = 'sbert-studio-left-by', OWNER = 'sbert-studio-owner';
+  const SESSION = 'sbert-studio-session', LEFT_BY = 'sbert-studio-left-by', OWNER = 'sbert-studio-owner', CORPUS = 'sbert-studio-corpus';
   const menu = () => document.querySelector('#corpus-menu button');
   const input = selector => document.querySelector(`${selector} input[type=file]`);
   const tabs = () => [...document.querySelectorAll('#tabs > .tab-wrapper [role=tab]')];
@@ -17,6 +17,7 @@
   function place(values) {
     if (values.tab) document.body.dataset.tab = values.tab;  // for style.css
     if (!arrived) return;
+    if ('corpus' in values) sessionStorage.setItem(CORPUS, values.corpus ?? '');
     const url = new URL(location.href);
     for (const [key, value] of Object.entries(values)) {
       if (value) url.searchParams.set(key, value); else url.searchParams.delete(key);
@@ -28,9 +29,9 @@
   function read() {
     const params = new URLSearchParams(location.search);
     const [tab, corpus, query] = ['tab', 'corpus', 'query'].map(name => params.get(name) || '');
-    const [session, left_by] = [SESSION, LEFT_BY].map(key => sessionStorage.getItem(key) || '');
+    const [session, left_by, kept] = [SESSION, LEFT_BY, CORPUS].map(key => sessionStorage.getItem(key) || '');
     sessionStorage.removeItem(LEFT_BY);
-    return JSON.stringify({ tab, corpus, query, session, left_by });
+    return JSON.stringify({ tab, corpus, query, session, left_by, kept });
   }
 
   // Open a tab by the name on it, or by its name in the address.

@@ -14,6 +14,7 @@ DECIMALS = {
     POINT: re.compile(r"[-+]?(?=[\d.])(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)?(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE),
     COMMA: re.compile(r"[-+]?(?=[\d,])(?:\d+|[1-9]\d{0,2}(?:\.\d{3})+)?(?:,\d+)?(?:e[-+]?\d+)?", re.IGNORECASE),
 }
+UNIT = re.compile(r"[€$£¥%]|\b(?:EUR|USD|GBP|CHF)\b")  # of an amount of money, or a share
 INFINITY = re.compile(r"[-+]?inf(inity)?", re.IGNORECASE)
 PART_OF_DATE = re.compile(r"(\d{4})(?:-(\d{2}))?")  # "2026", "2026-03"
 YEAR_FIRST = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[ T]+(.+))?")
@@ -25,6 +26,7 @@ DAY, INSTANT = 86_400.0, 1e-6  # seconds
 
 
 def _numbers(text: str) -> Readings:
+    text = UNIT.sub("", text, count=1).strip()
     if INFINITY.fullmatch(text):
         return {"": float(text)}
     readings = {}

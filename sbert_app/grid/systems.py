@@ -98,5 +98,6 @@ def check_names(bench: Workbench, systems: Sequence[str]) -> None:
     unknown = [name for name in systems if name not in SYSTEMS and name not in models and "/" not in name]
     if unknown or not systems:
         raise UserError(
-            f"Unknown system {(unknown or [''])[0]!r}. Must be one of {', '.join(SYSTEMS)}, or a model's name or folder."
+            f"Unknown system {(unknown or [''])[0]!r}. Must be one of {', '.join(SYSTEMS)}, or a model's name, "
+            "or its folder, such as ./NAME."
         )

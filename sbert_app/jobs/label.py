@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sbert_app.errors import UserError
-from sbert_app.evaluation.verdict import BETTER, WORSE, Verdict, judge, predict
+from sbert_app.evaluation.verdict import BETTER, Verdict, judge, predict
 from sbert_app.jobs import labelling
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import flag, json_object, option, output, upload, whole
@@ -70,7 +70,10 @@ def label(call: Call, options: LabelOptions) -> Steps:
         current = labelling.add(call.session, options.labels)
     estimate = current.estimate()
     summary = _summary(current, estimate, options.count)
-    lines = ["{labels:,} labels: {same:,} the same, {different:,} different.".format(**summary), *summary["remarks"]]
+    rest = summary["labels"] - summary["same"] - summary["different"]
+    others = f", {rest:,} “cannot say” or asked again" if rest else ""
+    counts = "{labels:,} labels: {same:,} the same, {different:,} different".format(**summary)
+    lines = [f"{counts}{others}.", *summary["remarks"]]
     if estimate:
         lines.append(f"Best threshold: {estimate.best.in_words}. {estimate.outlook}")
     lines += [f"{pair['id']}  {pair['sentence1']}\n       {pair['sentence2']}" for pair in summary["pairs"]]
@@ -162,9 +165,8 @@ def adapt(bench: Workbench, session: Session) -> Adapted:
     indexed, current = session.whole_corpus(), labelling.labelling(session)
     learnt, vectors = _judged(current, indexed.embeddings, LEARN)
     if len(learnt) < LEAST or len({*learnt.gold}) < 2:
-        raise UserError(
-            f"A model needs at least {LEAST} labels to learn from, of both kinds. There are {len(learnt)}: label some more."
-        )
+        kinds = f"There are {len(learnt)}" if len(learnt) < LEAST else f"All {len(learnt)} are {'yes' if learnt.gold[0] else 'no'}"
+        raise UserError(f"A model needs at least {LEAST} labels to learn from, of both kinds. {kinds}: label some more.")
     adapter = fit_adapter(*vectors, learnt.gold == 1, sentence_groups(learnt))
     if adapter.weight is None:
         return Adapted("", adapter.tried, None)
@@ -172,7 +174,7 @@ def adapt(bench: Workbench, session: Session) -> Adapted:
     after = [each @ adapter.weight.T for each in before]
     both = len({*measured.gold}) == 2
     verdict = judge("labelled", predict("labelled", before), predict("labelled", after), measured.gold) if both else None
-    if verdict and verdict.word == WORSE:
+    if verdict and verdict.changes[0].difference.value <= 0:
         return Adapted("", adapter.tried, verdict)
     name = free_name(bench, f"{indexed.model}-adapted")
     with writing("The model"), atomic_folder(bench.settings.models / name) as folder:

@@ -114,11 +114,12 @@ def add(session: Session, table: Table) -> Labelling:
     """Add the labels of a file. Those of pairs that are labelled already are left out; others need not be in the corpus."""
     before = labelling(session)
     there, new = placed(read_answers(table), before.corpus.sentences, before.pairs), dict[frozenset[str], Answer]()
-    known = {given.texts for given in before.answers}
+    known = {given.texts: given.label for given in reversed(before.answers)}
     for given in there:
         if given.texts not in known:
             new.setdefault(given.texts, replace(given, why=LEARN if given.why == AGAIN else given.why))
-    notes = of_file(there, len(there) - len(new), sum(given.place < 0 for given in new.values()))
+    other = sum(known.get(given.texts, given.label) != given.label for given in there)
+    notes = of_file(there, len(there) - len(new), other, sum(given.place < 0 for given in new.values()))
     after = replace(before.further([*new.values()]), notes=tuple(notes))
     return _all_kept(session, before, after, lambda: before.log.add(new.values()))
 

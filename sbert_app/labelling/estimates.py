@@ -153,13 +153,19 @@ def consistency(answers: Sequence[Answer]) -> tuple[int, int]:
     return twice, equal
 
 
-def of_file(answers: Sequence[Answer], left_out: int, elsewhere: int) -> Iterator[str]:
-    """Remarks on the labels of a file. left_out: rows of labelled pairs; elsewhere: pairs that are no candidates."""
+def of_file(answers: Sequence[Answer], left_out: int, other: int, elsewhere: int) -> Iterator[str]:
+    """Remarks on the labels of a file. left_out: rows of labelled pairs; other: of these, rows with another label than was given.
+
+    elsewhere: pairs that are no candidates.
+    """
     labels: dict[frozenset[str], set[str]] = {}
     for given in answers:
         labels.setdefault(given.texts, set()).add(given.label)
     if left_out:
         yield f"{amount(left_out, 'row')} of the file left out: such pairs are labelled already."
+    if other:
+        rows = amount(other, "of them has", "of them have")
+        yield f"{rows} another label in the file. To correct one, use “All labels” on the page."
     if twice := sum(len(different) > 1 for different in labels.values()):
         yield f"{amount(twice, 'pair has', 'pairs have')} two different labels in the file: the first counts."
     if elsewhere:

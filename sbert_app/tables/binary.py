@@ -3,19 +3,23 @@
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, time
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE, Limits
-from sbert_app.tables.collecting import Collector, check_size
+from sbert_app.tables.collecting import Collector, check_size, first_row
 from sbert_app.tables.table import Content
 from sbert_app.tables.text import cell, without_blank_end
-from sbert_app.wording import storable
+from sbert_app.wording import amount, storable
 
 BATCH_ROWS = 8192
 SHEETS = "xl/worksheets/"
 INDEX = "__index_level_"  # prefix of the columns of an unnamed pandas index
+HEAD = 50  # rows in which the header is looked for
+LEAST_ROWS = 10  # of a table: a first sheet with fewer is passed over if another has them
 SPREADSHEET_ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
 
 
@@ -49,14 +53,19 @@ def read_xlsx(path: Path, name: str, limits: Limits) -> Content:
             check_size(name, limits, unpacked=sum(entry.file_size for entry in archive.infolist()))
             _check_tags(archive)
         book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
-    titles = book.sheetnames
-    notes = [f"Read the first of {len(titles)} sheets, '{storable(titles[0])}'."] if len(titles) > 1 else []
-    rows = without_blank_end(name, _sheet_rows(book, name))
-    header = next((row for row in rows if any(row)), None)
-    if header is None:
-        raise UserError(f"'{name}' has no rows on its first sheet. Choose a file with at least one sentence.")
-    table = Collector(name, limits, header)
-    for number, row in enumerate(rows, 1):
+        sheet = next(filter(_is_long, book.worksheets), book.worksheets[0])
+    title, others = storable(sheet.title), [storable(other.title) for other in book.worksheets if other is not sheet]
+    notes = [f"Read the sheet '{title}'. Not read: {', '.join(others)}."] if others else []
+    rows = without_blank_end(name, _sheet_rows(sheet, name))
+    head = list(islice(rows, HEAD))
+    width = max(map(len, head), default=0)
+    start = first_row([[*row, *[""] * (width - len(row))] for row in head])  # a row ends at its last filled cell
+    if start is None:
+        raise UserError(f"'{name}' has no rows on its sheet '{title}'. Choose a file with at least one sentence.")
+    if above := sum(map(any, head[:start])):
+        notes.append(f"{amount(above, 'row')} above the header left out.")
+    table = Collector(name, limits, head[start])
+    for number, row in enumerate(chain(head[start + 1 :], rows), 1):
         table.add_any(number, row)
     return table.content(notes)
 
@@ -110,7 +119,7 @@ def text_cells(column: Any) -> list[str]:
 def _text(value: Any) -> str:
     if isinstance(value, bytes):
         return storable(value.decode("utf-8", "replace"))
-    return cell(value) if isinstance(value, (str, int, float, list, dict, type(None))) else str(value)
+    return cell(value) if isinstance(value, (str, int, float, list, dict, type(None))) else str(_date(value))
 
 
 def _shared_bytes(batch: Any) -> int:
@@ -125,11 +134,17 @@ def _shared_bytes(batch: Any) -> int:
     return size
 
 
-def _sheet_rows(book: Any, name: str) -> Iterator[list[str]]:
-    """The cells of the first sheet, each row up to its last filled cell."""
+def _is_long(sheet: Any) -> bool:
+    """Whether a sheet holds a table, rather than a remark on the other sheets."""
+    sheet.reset_dimensions()  # the size stated in the file may be wrong
+    rows = islice(sheet.iter_rows(values_only=True), HEAD)
+    return sum(any(value is not None for value in row) for row in rows) >= LEAST_ROWS
+
+
+def _sheet_rows(sheet: Any, name: str) -> Iterator[list[str]]:
+    """The cells of a sheet, each row up to its last filled cell."""
     with _faults_named(name):
-        sheet = book.worksheets[0]
-        sheet.reset_dimensions()  # the size stated in the file may be wrong
+        sheet.reset_dimensions()
         for values in sheet.iter_rows(values_only=True):
             row = [_shown(value) for value in values]
             while row and not row[-1]:
@@ -138,9 +153,14 @@ def _sheet_rows(book: Any, name: str) -> Iterator[list[str]]:
 
 
 def _shown(value: Any) -> str:
-    """A cell as the sheet shows it: 2 for 2.0, "" for an error."""
+    """A cell as the sheet shows it: 2 for 2.0, 2026-03-31 for a date, "" for an error."""
     if value is None or value in SPREADSHEET_ERRORS:
         return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return storable(str(value))
+    return storable(str(_date(value)))
+
+
+def _date(value: Any) -> Any:
+    """Of a moment at midnight the date alone: spreadsheets keep dates as moments."""
+    return value.date() if isinstance(value, datetime) and value.timetz() == time.min else value

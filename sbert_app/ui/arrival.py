@@ -39,7 +39,7 @@ class ChosenModel:
 class Place:
     """Where a page was: values of the address, the session of its browser tab, and the connection by which the page was left.
 
-    "" where there is none.
+    kept: the corpus that the page itself put in the address. "" where there is none.
     """
 
     tab: str = ""
@@ -47,6 +47,7 @@ class Place:
     query: str = ""
     session: str = ""
     left_by: str = ""
+    kept: str = ""
 
     @classmethod
     def read(cls, text: Any) -> "Place":
@@ -76,7 +77,7 @@ class Arrival:
         # The session comes at once, so that a click in the first second is served; loading the model may take several.
         place = [key, self._place, query, self._all_tabs]
         arrived = app.load(handler(self._on_arrival), [self._place, model], place, js=READ, **PRIVATE)
-        outputs = [*self._picker.outputs, *self._panel.shown, self._panel.notice]
+        outputs = [*self._picker.outputs, *self._panel.shown, *self._panel.offered[1:], self._panel.notice]
         arrived.then(None, self._place, None, js=KEEP, **PRIVATE)
         restored = arrived.then(handler(self._restore), [key, model], outputs, **PRIVATE)
         restored.then(None, None, None, js=ARRIVE, **PRIVATE)
@@ -99,11 +100,12 @@ class Arrival:
     def _restore(self, session: Session, model: str) -> Updates:
         """The model and the corpus of the page as it was."""
         place, updates = session.get(Place) or Place(), self._model(session, model)
-        if session.get(IndexedCorpus) is None and not open_collection.open_key(self._bench, session, place.corpus):
-            open_key(self._bench, session, place.corpus, model)
-        if place.corpus and session.get(IndexedCorpus) is None:
-            updates[self._panel.notice] = view.missing(place.corpus, self._bench.settings.hosted)
-        return updates | self._panel.show(session, place.corpus)
+        if session.get(IndexedCorpus) is None or place.corpus not in ("", place.kept):  # no reload, but a bookmark
+            opened = open_collection.open_key(self._bench, session, place.corpus)
+            found = opened or open_key(self._bench, session, place.corpus, model)
+            if place.corpus and not found:
+                updates[self._panel.notice] = view.missing(place.corpus, self._bench.settings.hosted)
+        return updates | self._panel.show(session, place.corpus) | self._panel.unread(session)
 
     def _model(self, session: Session, model: str) -> Updates:
         """The model chosen before the reload, if it can still be loaded."""

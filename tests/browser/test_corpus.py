@@ -223,6 +223,22 @@ def test_a_bookmark_names_a_file_of_this_machine(shared_page, visit, app_url, pl
     expect(bookmark.get_by_label("Query", exact=True)).to_have_value("town")
 
 
+def test_an_address_in_a_tab_that_has_a_corpus_opens_its_own_and_a_file_that_was_not_read_waits(page, app_url, places):
+    open_example(page, "Support tickets")
+    expect(page).to_have_url(re.compile(r"corpus=support_tickets\.csv"))
+    page.goto(f"{app_url}?tab=search&corpus=field_notes.csv")
+    arrive(page)
+    expect(page.locator("#corpus-status")).to_contain_text("450 sentences")
+    upload(page, places)
+    expect(page.locator("#offered")).to_contain_text("places.csv: 120 rows")
+    page.reload()
+    arrive(page)
+    expect(page.locator("#corpus-notice")).to_contain_text("places.csv is not read yet")
+    expect(page.locator("#corpus-status")).to_contain_text("450 sentences")
+    open_menu(page)
+    index(page, "places.csv")
+
+
 def test_a_bookmark_of_no_corpus_says_so_and_stays_until_one_is_opened(visit, app_url):
     bookmark = visit(url=f"{app_url}?tab=search&corpus=nowhere.csv&query=kettle")
     expect(bookmark.locator("#corpus-notice")).to_contain_text("There is no corpus nowhere.csv here")

@@ -9,7 +9,35 @@ def test_later_sheets_are_mentioned(read, tmp_path):
     with pd.ExcelWriter(tmp_path / "two.xlsx") as book:
         FRAME.to_excel(book, sheet_name="Tickets", index=False)
         FRAME.to_excel(book, sheet_name="Other", index=False)
-    assert read("a.xlsx", (tmp_path / "two.xlsx").read_bytes()).notes == ("Read the first of 2 sheets, 'Tickets'.",)
+    assert read("a.xlsx", (tmp_path / "two.xlsx").read_bytes()).notes == ("Read the sheet 'Tickets'. Not read: Other.",)
+
+
+def test_a_first_sheet_with_a_remark_alone_is_passed_over(read, tmp_path):
+    with pd.ExcelWriter(tmp_path / "two.xlsx") as book:
+        pd.DataFrame({"Note": ["From the shop, 2026"]}).to_excel(book, sheet_name="Info", index=False)
+        pd.DataFrame({"text": [f"row {i}" for i in range(12)]}).to_excel(book, sheet_name="Data", index=False)
+    table = read("a.xlsx", (tmp_path / "two.xlsx").read_bytes())
+    assert table.frame["text"].tolist()[:2] == ["row 0", "row 1"] and table.notes == ("Read the sheet 'Data'. Not read: Info.",)
+
+
+def test_a_title_above_the_header_is_left_out(read):
+    cells = {
+        "A1": "Survey 2026",
+        "A3": "id",
+        "B3": "day",
+        "C3": "answer",
+        "A4": "1",
+        "B4": "Monday",
+        "C4": "good",
+        "A5": "2",
+        "C5": "bad",
+    }
+    table = read("a.xlsx", workbook(cells))
+    assert table.frame.to_dict("records") == [
+        {"id": "1", "day": "Monday", "answer": "good"},
+        {"id": "2", "day": "", "answer": "bad"},
+    ]
+    assert table.notes == ("1 row above the header left out.",) and table.rows.tolist() == [1, 2]
 
 
 def test_a_false_dimension_is_not_believed(read):
@@ -21,7 +49,7 @@ def test_a_sheet_is_read_as_it_looks(read):
     frame = pd.DataFrame({"text": ["a", None, "b", None], "n": [1.0, 0.5, None, None], "on": [True, None, False, None]})
     frame["day"] = pd.to_datetime(["2024-01-02", None, None, None])
     assert read("a.xlsx", xlsx(frame)).frame.to_numpy().tolist() == [
-        ["a", "1", "True", "2024-01-02 00:00:00"], ["", "0.5", "", ""], ["b", "", "False", ""],
+        ["a", "1", "True", "2024-01-02"], ["", "0.5", "", ""], ["b", "", "False", ""],
     ]  # fmt: skip
 
 
@@ -29,4 +57,4 @@ def test_lists_structs_and_bytes_of_a_parquet_file_become_text(read):
     days = pd.to_datetime(["2024-01-02", None])
     columns = {"list": [["a", "b"], []], "struct": [{"x": 1}, None], "bytes": ["ü".encode(), b"\xff\x00"], "day": days}
     cells = read("a.parquet", parquet(pd.DataFrame(columns))).frame.to_numpy().tolist()
-    assert cells == [['["a", "b"]', '{"x": 1}', "ü", "2024-01-02 00:00:00"], ["[]", "", "\ufffd", ""]]
+    assert cells == [['["a", "b"]', '{"x": 1}', "ü", "2024-01-02"], ["[]", "", "\ufffd", ""]]

@@ -88,6 +88,12 @@ def waiting_table(session: Session) -> Table:
     return session.require(Table, "There is nothing to index yet. Upload a file, paste lines, or choose an example.")
 
 
+def unread_table(session: Session) -> Table | None:
+    """A table that the visitor brought and the model has not read: a reload ended the reading, or another is being read."""
+    table, indexed = session.get(Table), session.get(IndexedCorpus)
+    return None if table is None or (indexed and indexed.corpus.name == table.name) else table
+
+
 def index(
     bench: Workbench,
     session: Session,

@@ -15,7 +15,7 @@ from sbert_app.jobs.fine_tune.preparing import SplitChoice, TrainingData, read_t
 from sbert_app.labelled.columns import guess_mapping
 from sbert_app.labelled.example_set import COLUMN, GIVEN, SENTENCES, SPLITS
 from sbert_app.runs.plan import PRESETS, QUICK, Plan, preset
-from sbert_app.runs.records import Baseline, DevScore, Loss, RunResult, RunState, Tried
+from sbert_app.runs.records import Baseline, DevScore, Event, Loss, RunResult, RunState, Tried
 from sbert_app.runs.result import against_in_words, summary, tried_in_words, warnings
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
@@ -134,17 +134,18 @@ def options_of(run: RunState) -> dict[str, Any] | None:
 
 def _in_shell(bench: Workbench, data: TrainingData, plan: Plan, out: Path) -> Steps:
     """Train in this process, or resume a killed run; then move the model to `out` and delete the run."""
-    run = running.interrupted_run(bench, plan, data) or running.create(bench, data, plan)
-    with run.lock():
-        for event in running.train_here(bench, run):
-            if isinstance(event, Loss):
-                yield Step("Step", event.step, event.steps)
-            elif isinstance(event, Tried):
-                yield Step(f"tried {event.objective}: dev {100 * event.score:.2f}")
-            elif isinstance(event, Baseline):
-                yield Step(f"before training: dev {100 * event.score:.2f}")
-            elif isinstance(event, DevScore):
-                yield Step(f"step {event.step}: dev {100 * event.score:.2f}{' *' if event.best else ''}")
+    if interrupted := running.interrupted_run(bench, plan, data):
+        yield Step(f"going on with the run that was interrupted on {interrupted.info().created}")
+    run = interrupted or running.create(bench, data, plan)
+    try:
+        with run.lock():
+            for event in running.train_here(bench, run):
+                if told := _told(event):
+                    yield told
+    except UserError:
+        if not run.has_checkpoint:  # such as a model that does not exist: there is nothing to go on with
+            running.delete(bench, run.id)
+        raise
     state = running.state(bench, run.id)
     if state.result is None:
         raise UserError(state.info.message)
@@ -152,6 +153,18 @@ def _in_shell(bench: Workbench, data: TrainingData, plan: Plan, out: Path) -> St
         shutil.copytree(run.model, folder, dirs_exist_ok=True)
     running.delete(bench, run.id)
     yield Outcome(summary(state.result) | {"model": str(out)}, _lines(state.result, str(out)))
+
+
+def _told(event: Event) -> Step[Any] | None:
+    if isinstance(event, Loss):
+        return Step("Step", event.step, event.steps)
+    if isinstance(event, Tried):
+        return Step(f"tried {event.objective}: dev {100 * event.score:.2f}")
+    if isinstance(event, Baseline):
+        return Step(f"before training: dev {100 * event.score:.2f}")
+    if isinstance(event, DevScore):
+        return Step(f"step {event.step}: dev {100 * event.score:.2f}{' *' if event.best else ''}")
+    return None
 
 
 def _in_background(bench: Workbench, data: TrainingData, plan: Plan, owner: str) -> Steps:

@@ -84,8 +84,11 @@ def why_no_resume(info: RunInfo) -> str:
 
 
 def stop(bench: Workbench, run_id: str, owner: str = "") -> None:
-    """Stop a run early; its best checkpoint is kept and evaluated."""
-    bench.worker.stop(find(bench, run_id, owner).id)
+    """Stop a run early; its best checkpoint is kept and evaluated. Raises UserError for a run of another process."""
+    info = row(bench, run_id, owner)
+    if info.live and not bench.worker.busy(info.id):
+        raise UserError("Another process trains this run, such as a command in a shell: stop it there, with Ctrl+C.")
+    bench.worker.stop(info.id)
 
 
 def find(bench: Workbench, run_id: str, owner: str = "") -> Run:

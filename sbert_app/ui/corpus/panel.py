@@ -11,7 +11,7 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.mending import findings, mended
 from sbert_app.corpus.reader import existing, guess_column, joined, looks_like_prose
 from sbert_app.errors import UserError
-from sbert_app.jobs.corpus.job import waiting_table
+from sbert_app.jobs.corpus.job import unread_table, waiting_table
 from sbert_app.jobs.corpus.opening import delete_saved, open_example, open_saved, read_lines, saved_corpora
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -95,7 +95,7 @@ class CorpusPanel:
         self._starts = starts
         self.shown: list[Any] = [self.opened, self._menu, self.choose, self.choices, *starts]  # what `show` updates
         session, with_model = [self._session], [self._session, self._model]
-        table = [self.choose, self.summary, self.columns, self.mends, self.preview, self.file, self.index]
+        self.offered = table = [self.choose, self.summary, self.columns, self.mends, self.preview, self.file, self.index]
         chosen = [*session, self.columns, self.mends]
         uploaded = self.file.upload(handler(self._on_file), [*session, self.file], table, **PRIVATE)
         uploaded.failure(lambda: None, None, self.file, **PRIVATE)  # so that another file can be uploaded
@@ -121,9 +121,14 @@ class CorpusPanel:
         return {
             self.opened: opened if indexed else "",
             self._menu: view.menu(indexed, opened, session.get(OpenCollection), wanted),
-            self.choose: gr.Column(visible=False),
+            self.choose: gr.Column(visible=unread_table(session) is not None),
             **self._listed(),
         }
+
+    def unread(self, session: Session) -> Updates:
+        """After a reload: the file that was uploaded and is not read, if there is one."""
+        unread = view.unread(unread_table(session))
+        return {**self._on_other_columns(session), self.notice: unread} if unread else {}
 
     def _listed(self) -> Updates:
         """The corpora to choose from, in the panel and on the tabs."""

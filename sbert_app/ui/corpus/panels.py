@@ -8,7 +8,7 @@ import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.jobs.corpus.job import INDEXING, index, index_again, waiting_table
+from sbert_app.jobs.corpus.job import INDEXING, index, index_again, unread_table, waiting_table
 from sbert_app.jobs.corpus.opening import other_index
 from sbert_app.jobs.open_collection import listed, open_address
 from sbert_app.runtime.session import Session
@@ -74,7 +74,10 @@ class IndexingPanel:
         for step, state in self.job.following(steps, partial(view.progress, name=name), None, EVERY, opened):
             indexed = session.get(IndexedCorpus)
             if step.result:
-                state |= self._show(session) | {self.progress: "", self.notice: view.ready(step.result)}
+                state |= self._show(session) | {
+                    self.progress: "",
+                    self.notice: view.unread(unread_table(session)) or view.ready(step.result),
+                }
             elif indexed and indexed is not before and indexed.growing:
                 state |= (self._show(session) if opened() else {}) | {self.notice: view.reading(step, name)}
             shown = indexed

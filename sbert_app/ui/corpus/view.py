@@ -168,6 +168,12 @@ def ready(indexed: IndexedCorpus | None, collection: OpenCollection | None = Non
     return line.format(name, amount(count, "row"), buttons, CLOSE)
 
 
+def unread(table: Table | None) -> Markup:
+    """That a file was uploaded and is not read, "" if there is none."""
+    line = Markup('<p role="status"><b>{}</b> is not read yet: open the menu above and press “Read”.</p>')
+    return line.format(html.short(table.name, 60)) if table else Markup()
+
+
 def missing(name: str, hosted: bool) -> Markup:
     """That the corpus of the page's address cannot be opened."""
     where = "none of the examples" if hosted else "neither an example nor kept on this machine"

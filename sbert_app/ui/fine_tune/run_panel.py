@@ -24,6 +24,7 @@ ZIPS_KEPT = 4
 NAME_LENGTH = 40  # of a model's name on a button
 CORPUS_STAYS = "An open corpus keeps the model it was indexed with until you index it again."
 SECOND_OPINION = "Choose {} as the cross-encoder in Similarity, Duplicates, Timing or Evaluation."
+GONE = "This run is no longer here. It was deleted, or a command trained it and moved its model to the folder of its --out."
 ONE_DAY = "Download the model to keep it: a hosted app deletes runs after a day."
 
 
@@ -122,7 +123,12 @@ class RunPanel:
             return ["", ""]
 
     def _on_tick(self, run_id: str, owner: str, shown: str, chosen: str) -> Updates:
-        run = running.state(self._bench, run_id, owner)
+        try:
+            run = running.state(self._bench, run_id, owner)
+        except UserError:
+            buttons = dict.fromkeys((self.stop, self.resume), gr.Button(visible=False))
+            ended = {self._timer: gr.Timer(active=False), self.progress: html.cautions([GONE])}
+            return {**buttons, **ended, self.runs.table: self.runs.listed(owner, chosen)}
         return {self._shown: shown} if _state(run) == shown else self._show(run, owner, chosen)
 
     def _show(self, run: RunState, owner: str, chosen: str, first: bool = False) -> Updates:

@@ -12,6 +12,7 @@ from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.jobs.map import kept
 from sbert_app.jobs.map.job import MAP, ClusterOptions, draw, place_query, regroup, remove_query
+from sbert_app.jobs.search.open_corpus import cautions
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.kit import html
@@ -125,7 +126,7 @@ class MapTab:
     def _grouped(self, session: Session, corpus_map: CorpusMap) -> Updates:
         return {
             **self._coloured(corpus_map, colouring.CLUSTERS),
-            self.panel.summary: view.summary(corpus_map),
+            self.panel.summary: html.cautions(cautions(self._bench, session)) + view.summary(corpus_map),
             self.panel.groups: lists.cluster_list(corpus_map),
             self.panel.numbers: view.numbers(corpus_map),
             **self.panel.deselected(session),
