@@ -1,6 +1,7 @@
 """Siamese training of an encoder: all sentences of an example go through the same weights, in one pass."""
 
 from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sbert_app.models.engine.batches import forward_batches, token_budget_batche
 from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.poly_encoder import PolyEncoder
+from sbert_app.step import each_within
 from sbert_app.training.objectives import COSINE, Classification, Guided, MultipleNegativesRanking, build_objective
 from sbert_app.training.options import ObjectiveOptions, check_of_similarity
 from sbert_app.training.trainee import Trainee
@@ -182,13 +184,11 @@ def embed(encoder: Encoder, examples: Examples, hardware: Hardware) -> Generator
 def gather(batches: Iterator[tuple[Rows, Vectors]], count: int, dim: int, hardware: Hardware) -> Generator[None, None, Vectors]:
     """What the batches hold, (count, dim), computed in the precision of `hardware`. Yields between them."""
     vectors = np.empty((count, dim), dtype=np.float32)
-    while True:
-        with torch.autocast(hardware.device.type, torch.bfloat16, enabled=hardware.dtype == torch.bfloat16):
-            batch = next(batches, None)
-        if batch is None:
-            return vectors
-        vectors[batch[0]] = batch[1]
+    precision = partial(torch.autocast, hardware.device.type, torch.bfloat16, enabled=hardware.dtype == torch.bfloat16)
+    for rows, part in each_within(precision, batches):
+        vectors[rows] = part
         yield
+    return vectors
 
 
 def finish(trainee: Trainee) -> None:
