@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.ranking.fusion import Scores, best_rows, compared_order, hybrid
-from sbert_app.corpus.ranking.lexical import LexicalIndex, ticking
+from sbert_app.corpus.ranking.lexical import LexicalIndex, Tick, ticking
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.evaluation.metrics import interval, mean, resampled
@@ -25,7 +25,6 @@ CUT = 10
 BLOCK = 500  # queries compared with all documents at a time: bounds memory
 MOST_PAIRS = 100_000  # of query and candidate that a cross-encoder reads
 RANKING = ("ndcg_at_10", "mrr_at_10", "recall_at_100")
-Tick = Callable[[], None]  # called between steps, may raise
 Compare = Callable[[LexicalIndex, int, Rows], Scores]  # words of the documents, number of a query, rows -> their MaxSim scores
 PairScores = Callable[[list[tuple[str, str]]], Array]
 
