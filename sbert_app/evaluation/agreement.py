@@ -32,8 +32,6 @@ class Agreement:
 
 def agreement(scores1: Vectors, scores2: Vectors) -> Agreement:
     """Compare two score lists over the same pairs, (p,) each, p >= 2. Higher is closer in both."""
-    if scores1.shape != scores2.shape or scores1.ndim != 1 or len(scores1) < 2:
-        raise ValueError(f"expected two lists of the same length, got shapes {scores1.shape} and {scores2.shape}")
     top = min(TOP, len(scores1))
     first, second = (np.argsort(-scores, kind="stable")[:top].tolist() for scores in (scores1, scores2))
     shared = len(set(first) & set(second))
