@@ -59,9 +59,7 @@ def gains(kind: str, before: Array, after: Array, gold: Array) -> Array:
 
 def rank_shares(values: NDArray[np.floating]) -> Array:
     """Each value's mean rank as a share of the ranking, 0..1. (n,) -> (n,)."""
-    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = np.cumsum(counts) - (counts + 1) / 2
-    return np.asarray(ranks[group] / max(1, len(values) - 1), dtype=np.float64)
+    return (metrics.ranks(values, np.ones((1, len(values))))[0] - 1) / max(1, len(values) - 1)
 
 
 @dataclass(frozen=True)
