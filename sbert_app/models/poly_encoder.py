@@ -143,13 +143,11 @@ class AttendedArrays:
         self._attended = Attended(width)
 
     def pairs(self, u: Vectors, v: Vectors) -> Array:
-        """Compare row by row. (n, W), (n, W) -> (n,)."""
         starts = range(0, len(u), COLUMNS)
         parts = [self._attended.pairs(_double(u[i : i + COLUMNS]), _double(v[i : i + COLUMNS])).numpy() for i in starts]
         return np.concatenate([np.empty(0), *parts])
 
     def all(self, u: Vectors, v: Vectors) -> Array:
-        """Compare each row of u with each of v. (n, W), (k, W) -> (n, k)."""
         scores = np.empty((len(u), len(v)))
         for i in range(0, len(u), ROWS):
             for k in range(0, len(v), COLUMNS):
