@@ -52,8 +52,7 @@ class PolyEncoder(Encoder):
 
     def __init__(self, encoder: Encoder, codes: Tensor) -> None:
         """codes: (m, hidden size of the encoder's transformer). The transformer is shared with `encoder`."""
-        layers = tuple(encoder.dense)
-        super().__init__(encoder.name, encoder.transformer, encoder.tokenizer, encoder.layout, encoder.hardware, layers)  # type: ignore[arg-type]
+        super().__init__(encoder.name, encoder.transformer, encoder.tokenizer, encoder.layout, encoder.hardware, encoder._layers)
         self.folder = encoder.folder
         self.codes = Codes(codes).to(encoder.hardware.device)
         self.width, self.dim = encoder.dim, (1 + len(codes)) * encoder.dim
