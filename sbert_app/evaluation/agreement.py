@@ -1,11 +1,10 @@
 """Measure how far scores agree: two systems' with each other, a system's with labels, and after training with the gold values."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sbert_app.evaluation import metrics
 from sbert_app.evaluation.metrics import MetricEstimate, best_cut, interval, resampled, resamples_for
@@ -13,8 +12,6 @@ from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.vectors import Array, Rows, Vectors
 
 TOP = 10
-
-Values = NDArray[np.float64] | NDArray[np.float32] | Sequence[float]
 MARGINS = ("triplets", "positives")  # kinds whose prediction is the lead of the right sentence
 MOST_DECIMALS = 9
 
@@ -38,10 +35,10 @@ def agreement(scores1: Vectors, scores2: Vectors) -> Agreement:
     return Agreement(len(scores1), first[0] == second[0], shared, top, spearman(scores1, scores2))
 
 
-def spearman(predicted: Values, gold: Values) -> float:
+def spearman(predicted: ArrayLike, gold: ArrayLike) -> float:
     """Rank correlation, -1..1, ties share their mean rank. The paper's measure for STS."""
     first, second = (np.asarray(values, dtype=np.float64) for values in (predicted, gold))
-    return float(metrics.spearman(first, second, np.ones((1, len(gold))))[0])
+    return float(metrics.spearman(first, second, np.ones((1, len(first))))[0])
 
 
 def gains(kind: str, before: Array, after: Array, gold: Array) -> Array:
