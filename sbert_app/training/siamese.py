@@ -12,8 +12,6 @@ from torch import Tensor, nn
 from sbert_app.evaluation.verdict import primary_metric
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.batches import forward_batches, token_budget_batches
-from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.step import each_within
@@ -118,15 +116,11 @@ class Siamese:
         columns = []
         for ids in self._dev_ids:
             vectors = np.empty((len(ids), self.encoder.dim), dtype=np.float32)
-            for rows, part in self._embed(ids):
+            for rows, part in self.encoder.on_torch(ids, map(len, ids), self.encoder.embed):
                 vectors[rows] = part
                 yield None
             columns.append(vectors)
         yield primary_metric(self._dev.kind, columns, self._dev.gold, self.encoder.similarity)
-
-    def _embed(self, ids: Ids) -> Iterator[tuple[Rows, Vectors]]:
-        batches = token_budget_batches(map(len, ids), self.encoder.hardware.token_budget)
-        return forward_batches(batches, lambda rows: self.encoder.pad([ids[i] for i in rows]), at_once(self.encoder.embed))
 
 
 def build_siamese(encoder: Encoder, objective: str, options: ObjectiveOptions, train: Examples, dev: Examples) -> Siamese:
