@@ -1,7 +1,8 @@
-"""A step of a long job, the same for every job: what its caller shows while it waits."""
+"""A step of a long job, the same for every job: what its caller shows while it waits, and in what each is computed."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -51,3 +52,14 @@ def throttled(
         if always(step) or time.monotonic() - shown > seconds:
             shown = time.monotonic()
             yield step
+
+
+def each_within(context: Callable[[], AbstractContextManager[object]], steps: Iterator[Item]) -> Generator[Item, None, Any]:
+    """Yield the steps, each computed in a context of its own, in whatever thread. Returns what a generator returns."""
+    while True:
+        with context():
+            try:
+                step = next(steps)
+            except StopIteration as end:
+                return end.value
+        yield step

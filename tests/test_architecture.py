@@ -48,7 +48,6 @@ LEAST_LINES, MOST_LINES = 60, 220
 # A module is one idea of 60 to 220 lines. These are smaller: no further one may be, and some may still go to a neighbour.
 SMALL = """
 errors
-step
 """.split()
 
 

@@ -110,7 +110,9 @@ class IndexedCorpus:
     @cached_property
     def calibration(self) -> Calibration | None:
         """The scores of random pairs of these sentences; None for a single sentence, and before all are read."""
-        return None if self.growing else Calibration.from_embeddings(self.corpus.name, self.embeddings)
+        if self.growing or len(self.embeddings) < 2:
+            return None
+        return Calibration.from_embeddings(self.corpus.name, self.embeddings)
 
     def cosines(self, query: Vectors, rows: Rows) -> tuple[Vectors, Rows]:
         """The cosine of each row with a unit query, (dim,), and the number of the passage that it is of, -1 for its own embedding.

@@ -1,11 +1,10 @@
 """Measure how far scores agree: two systems' with each other, a system's with labels, and after training with the gold values."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sbert_app.evaluation import metrics
 from sbert_app.evaluation.metrics import MetricEstimate, best_cut, interval, resampled, resamples_for
@@ -13,8 +12,6 @@ from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.vectors import Array, Rows, Vectors
 
 TOP = 10
-
-Values = NDArray[np.float64] | NDArray[np.float32] | Sequence[float]
 MARGINS = ("triplets", "positives")  # kinds whose prediction is the lead of the right sentence
 MOST_DECIMALS = 9
 
@@ -32,18 +29,16 @@ class Agreement:
 
 def agreement(scores1: Vectors, scores2: Vectors) -> Agreement:
     """Compare two score lists over the same pairs, (p,) each, p >= 2. Higher is closer in both."""
-    if scores1.shape != scores2.shape or scores1.ndim != 1 or len(scores1) < 2:
-        raise ValueError(f"expected two lists of the same length, got shapes {scores1.shape} and {scores2.shape}")
     top = min(TOP, len(scores1))
     first, second = (np.argsort(-scores, kind="stable")[:top].tolist() for scores in (scores1, scores2))
     shared = len(set(first) & set(second))
     return Agreement(len(scores1), first[0] == second[0], shared, top, spearman(scores1, scores2))
 
 
-def spearman(predicted: Values, gold: Values) -> float:
+def spearman(predicted: ArrayLike, gold: ArrayLike) -> float:
     """Rank correlation, -1..1, ties share their mean rank. The paper's measure for STS."""
     first, second = (np.asarray(values, dtype=np.float64) for values in (predicted, gold))
-    return float(metrics.spearman(first, second, np.ones((1, len(gold))))[0])
+    return float(metrics.spearman(first, second, np.ones((1, len(first))))[0])
 
 
 def gains(kind: str, before: Array, after: Array, gold: Array) -> Array:
@@ -61,9 +56,7 @@ def gains(kind: str, before: Array, after: Array, gold: Array) -> Array:
 
 def rank_shares(values: NDArray[np.floating]) -> Array:
     """Each value's mean rank as a share of the ranking, 0..1. (n,) -> (n,)."""
-    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = np.cumsum(counts) - (counts + 1) / 2
-    return np.asarray(ranks[group] / max(1, len(values) - 1), dtype=np.float64)
+    return (metrics.ranks(values, np.ones((1, len(values))))[0] - 1) / max(1, len(values) - 1)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ def pearson(predicted: Array, gold: Array, weights: Array) -> Array:
 
 def spearman(predicted: Array, gold: Array, weights: Array) -> Array:
     """Rank correlation, -1..1, ties share their mean rank. The paper's measure for STS."""
-    return pearson(_ranks(predicted, weights), _ranks(gold, weights), weights)
+    return pearson(ranks(predicted, weights), ranks(gold, weights), weights)
 
 
 def average_precision(predicted: Array, gold: Array, weights: Array) -> Array:
@@ -109,31 +109,31 @@ def v_measure(predicted: Array, gold: Array, weights: Array) -> Array:
 
 def _entropy(labels: NDArray[np.int64], weights: Array) -> Array:
     """The entropy of the labels in each resample, in nats. (n,), (R, n) -> (R,)."""
-    _, _, order, starts = _groups(labels.astype(np.float64))
+    _, order, starts = _groups(labels.astype(np.float64))
     shares = np.add.reduceat(weights[:, order], starts, axis=1) / weights.sum(1, keepdims=True)
     return -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(1)
 
 
-def _ranks(values: Array, weights: Array) -> Array:
-    """Rank of each row in each resample, ties sharing their mean. (n,), (R, n) -> (R, n)."""
-    _, group, order, starts = _groups(values)
+def ranks(values: NDArray[np.floating], weights: Array) -> Array:
+    """Rank of each row in each resample, from 1, ties sharing their mean. (n,), (R, n) -> (R, n)."""
+    group, order, starts = _groups(values)
     counts = np.add.reduceat(weights[:, order], starts, axis=1)
     return (np.cumsum(counts, axis=1) - (counts - 1) / 2)[:, group]
 
 
 def _cumulated(predicted: Array, gold: Array, weights: Array) -> tuple[Array, Array]:
     """Return the numbers of (positives, rows) at or above each distinct score, highest first. Each (R, groups)."""
-    _, _, order, starts = _groups(-predicted)
+    _, order, starts = _groups(-predicted)
     sorted_weights = weights[:, order]
     hits = np.add.reduceat(sorted_weights * gold[order], starts, axis=1)
     rows = np.add.reduceat(sorted_weights, starts, axis=1)
     return np.cumsum(hits, axis=1), np.cumsum(rows, axis=1)
 
 
-def _groups(values: Array) -> tuple[Array, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return (distinct values ascending, each row's group, order of rows by value, start of each group in that order)."""
-    unique, group, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return unique, group, np.argsort(values, kind="stable"), np.concatenate([[0], np.cumsum(counts)[:-1]])
+def _groups(values: NDArray[np.floating]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return (each row's group of equal values, ascending, order of rows by value, start of each group in that order)."""
+    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return group, np.argsort(values, kind="stable"), np.concatenate([[0], np.cumsum(counts)[:-1]])
 
 
 @dataclass(frozen=True)

@@ -37,9 +37,9 @@ OTHER_LANGUAGES = frozenset(
 # Scripts without spaces or with one sign a syllable: a few letters a piece are normal for models that read them.
 DENSE = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 NEGATION, NUMBERS, ORDER, LANGUAGE = "negation", "numbers", "order", "language"
-NEGATIONS = frozenset("not no never nobody none nothing nowhere neither nor cannot without".split())
-CONTRACTED = frozenset(
-    "dont doesnt didnt isnt arent wasnt werent wont cant couldnt shouldnt wouldnt hasnt havent hadnt aint".split()
+NEGATIONS = frozenset(
+    """not no never nobody none nothing nowhere neither nor cannot without
+    dont doesnt didnt isnt arent wasnt werent wont cant couldnt shouldnt wouldnt hasnt havent hadnt aint""".split()
 )
 # A sentence with one of these denies something without a negation.
 DENYING = frozenset(
@@ -142,4 +142,4 @@ def _denial(sentence1: str, sentence2: str) -> str:
 
 
 def _is_negation(word: str) -> bool:
-    return word in NEGATIONS or word in CONTRACTED or word.endswith("n't")
+    return word in NEGATIONS or word.endswith("n't")

@@ -43,11 +43,9 @@ class Calibration:
         return f"the example {self.name}" if self.example else self.name
 
     @classmethod
-    def from_embeddings(cls, name: str, embeddings: Vectors) -> "Calibration | None":
-        """Draw up to 20,000 pairs of different rows, seeded. embeddings: (n, dim). None for fewer than 2 rows."""
+    def from_embeddings(cls, name: str, embeddings: Vectors) -> "Calibration":
+        """Draw up to 20,000 pairs of different rows, seeded. embeddings: (n, dim), n >= 2."""
         rows = len(embeddings)
-        if rows < 2:
-            return None
         generator = np.random.default_rng(0)
         first = generator.integers(rows, size=PAIRS)
         second = (first + generator.integers(1, rows, size=PAIRS)) % rows

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sbert_app.corpus.ranking.fusion import Scores
-from sbert_app.corpus.ranking.lexical import LexicalIndex, tf_idf_cosines, ticking
+from sbert_app.corpus.ranking.lexical import LexicalIndex, Tick, tf_idf_cosines, ticking
 from sbert_app.corpus.ranking.maxsim import QueryTokens, TokenCache
 from sbert_app.evaluation.verdict import predict
 from sbert_app.explain.words import word_overlap
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from sbert_app.models.cross_encoder import Pair
     from sbert_app.models.encoder import Encoder
     from sbert_app.models.poly_encoder import PairScorer
-
-Tick = Callable[[], None]
 
 
 def load_system(

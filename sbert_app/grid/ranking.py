@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.ranking.fusion import Scores, best_rows, compared_order, hybrid
-from sbert_app.corpus.ranking.lexical import LexicalIndex, ticking
+from sbert_app.corpus.ranking.lexical import LexicalIndex, Tick, ticking
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.evaluation.metrics import interval, mean, resampled
-from sbert_app.grid.data_set import RETRIEVAL, DataSet, Mistake, TaskResult, short
+from sbert_app.grid.data_set import RETRIEVAL, SHORT, DataSet, Mistake, TaskResult
 from sbert_app.grid.systems import System
 from sbert_app.labelled.queries import Queries
 from sbert_app.vectors import Array, Rows, Vectors, unit_rows
+from sbert_app.wording import short
 
 DEPTH = 100  # documents of a ranking
 RERANKED = 30  # of them that a cross-encoder reads again, as in Search
@@ -24,7 +25,6 @@ CUT = 10
 BLOCK = 500  # queries compared with all documents at a time: bounds memory
 MOST_PAIRS = 100_000  # of query and candidate that a cross-encoder reads
 RANKING = ("ndcg_at_10", "mrr_at_10", "recall_at_100")
-Tick = Callable[[], None]  # called between steps, may raise
 Compare = Callable[[LexicalIndex, int, Rows], Scores]  # words of the documents, number of a query, rows -> their MaxSim scores
 PairScores = Callable[[list[tuple[str, str]]], Array]
 
@@ -154,4 +154,4 @@ class Retrieval(DataSet):
         relevant = self.queries.relevant[row]
         best = max(relevant, key=lambda document: relevant[document])
         given = f"nDCG@10 {100 * predicted[row]:.0f}"
-        return Mistake((short(self.queries.queries[row]),), short(self.queries.documents[best]), given)
+        return Mistake((short(self.queries.queries[row], SHORT),), short(self.queries.documents[best], SHORT), given)

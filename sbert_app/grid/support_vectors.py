@@ -4,12 +4,12 @@ It learns from the data set that it is measured on: each fold is scored by a reg
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AnySet
 
 import numpy as np
 
-from sbert_app.corpus.ranking.lexical import WORD, ticking, tokenize
+from sbert_app.corpus.ranking.lexical import WORD, Tick, ticking, tokenize
 from sbert_app.errors import UserError
 from sbert_app.labelled.example_set import Examples, column_groups, pair_groups
 from sbert_app.vectors import Array, Rows
@@ -17,7 +17,6 @@ from sbert_app.vectors import Array, Rows
 LEAST_TRAINED = 40  # pairs; a regressor that has seen fewer has learnt mostly noise
 MOST_TRAINED = 5_000  # pairs of a fold, drawn by seed: the time grows with their square
 PENALTY, TUBE = 1.0, 0.1  # C and epsilon: an error of a tenth of the range costs nothing
-Tick = Callable[[], None]  # called between steps, may raise
 FOLDS = 10
 
 

@@ -37,7 +37,7 @@ class ScoredPairs:
     table: Table
     reading: Reading
     scores: NDArray[np.float32]
-    scale: Scale | None
+    scale: Scale
     model: str
     seconds: float
     labels: PairLabels | None = None  # of the usable rows
@@ -55,7 +55,7 @@ class ScoredPairs:
 
     def words(self) -> dict[str, int]:
         """How many pairs each of the scale's words has."""
-        words = [self.scale.word(score) for score in self.scores.tolist()] if self.scale else []
+        words = [self.scale.word(score) for score in self.scores.tolist()]
         return {word: words.count(word) for word in WORDS} if words else {}
 
     def extremes(self) -> tuple[list[ShownPair], list[ShownPair]]:

@@ -12,10 +12,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Rows, Vectors, unit_rows
 
 Points = NDArray[np.float32]  # (n, 2)
-Rows = NDArray[np.int64]
 
 NEIGHBOURS = 15  # umap-learn's default, as is the distance below
 MIN_DISTANCE = 0.1
@@ -169,8 +168,7 @@ def placed(nearest: NDArray[np.integer], points: Points) -> Points:
 
 def warm_up() -> None:
     """Import umap-learn, and compile it on a new machine (10 to 20 s), so that the first map is quick."""
-    vectors = np.random.default_rng(0).normal(size=(4 * NEIGHBOURS, 8)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors = unit_rows(np.random.default_rng(0).normal(size=(4 * NEIGHBOURS, 8)).astype(np.float32))
     UmapLayout(preview(vectors)).run(NeighbourIndex(vectors).search(vectors, NEIGHBOURS))
 
 

@@ -48,8 +48,8 @@ class Tokens:
             tokens.extend(line)
             lengths.append(len(line))
         self.words = list(numbers) or [""]
-        self.numbers = np.frombuffer(tokens, np.int32) if tokens else np.empty(0, np.int32)
-        self.rows = np.repeat(np.arange(len(sentences), dtype=np.int32), np.frombuffer(lengths, np.int32) if lengths else 0)
+        self.numbers = np.frombuffer(tokens, np.int32)
+        self.rows = np.repeat(np.arange(len(sentences), dtype=np.int32), np.frombuffer(lengths, np.int32))
         self.topical = np.array([_topical(word) for word in numbers] or [False])[self.numbers]  # per token
 
     def forms(self) -> NDArray[np.int64]:

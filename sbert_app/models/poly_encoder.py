@@ -52,8 +52,7 @@ class PolyEncoder(Encoder):
 
     def __init__(self, encoder: Encoder, codes: Tensor) -> None:
         """codes: (m, hidden size of the encoder's transformer). The transformer is shared with `encoder`."""
-        layers = tuple(encoder.dense)
-        super().__init__(encoder.name, encoder.transformer, encoder.tokenizer, encoder.layout, encoder.hardware, layers)  # type: ignore[arg-type]
+        super().__init__(encoder.name, encoder.transformer, encoder.tokenizer, encoder.layout, encoder.hardware, encoder._layers)
         self.folder = encoder.folder
         self.codes = Codes(codes).to(encoder.hardware.device)
         self.width, self.dim = encoder.dim, (1 + len(codes)) * encoder.dim
@@ -143,13 +142,11 @@ class AttendedArrays:
         self._attended = Attended(width)
 
     def pairs(self, u: Vectors, v: Vectors) -> Array:
-        """Compare row by row. (n, W), (n, W) -> (n,)."""
         starts = range(0, len(u), COLUMNS)
         parts = [self._attended.pairs(_double(u[i : i + COLUMNS]), _double(v[i : i + COLUMNS])).numpy() for i in starts]
         return np.concatenate([np.empty(0), *parts])
 
     def all(self, u: Vectors, v: Vectors) -> Array:
-        """Compare each row of u with each of v. (n, W), (k, W) -> (n, k)."""
         scores = np.empty((len(u), len(v)))
         for i in range(0, len(u), ROWS):
             for k in range(0, len(v), COLUMNS):

@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,6 +17,7 @@ from sbert_app.corpus.ranking.lexical import ticking
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.runtime.usage import Usage
 from sbert_app.runtime.visitors import ASKING, Turns
+from sbert_app.step import each_within
 from sbert_app.vectors import Rows, Vectors, in_order
 
 if TYPE_CHECKING:
@@ -85,13 +87,7 @@ class Device:
 
     def each(self, steps: Iterator[Item], short: bool = False) -> Iterator[Item]:
         """Yield the steps of a long job, holding the device only while a step is computed. short: each is a short request."""
-        while True:
-            with self.hold(short):
-                try:
-                    step = next(steps)
-                except StopIteration:
-                    return
-            yield step
+        return each_within(partial(self.hold, short), steps)
 
     def encode(self, encoder: "Encoder", sentences: Sequence[str], prompt: str = "") -> Vectors:
         """Embed a few sentences as a short request. n strings -> (n, dim) float32."""

@@ -57,22 +57,20 @@ class ExampleCorpora:
         """An example, embedded and indexed with this encoder. Raises UserError for an unknown name."""
         return self._once(name, encoder, lambda: self._index(name, encoder))
 
-    def calibration(self, encoder: "Encoder", corpus: IndexedCorpus | None = None) -> Calibration | None:
+    def calibration(self, encoder: "Encoder", corpus: IndexedCorpus | None = None) -> Calibration:
         """Calibration from this corpus if the encoder embedded it, else from the example support tickets."""
         if corpus is not None and corpus.fingerprint == encoder.fingerprint and corpus.calibration:
             return corpus.calibration
 
-        def draw() -> Calibration | None:
+        def draw() -> Calibration:
             example, embeddings = self._embedded(CALIBRATION_EXAMPLE, encoder)  # not indexed: FAISS and BM25 take 0.3 s
-            calibration = Calibration.from_embeddings(example.name, embeddings)
-            return replace(calibration, example=True) if calibration else None
+            return replace(Calibration.from_embeddings(example.name, embeddings), example=True)
 
         return self._once(CALIBRATION, encoder, draw)
 
-    def scale(self, encoder: "Encoder", corpus: IndexedCorpus | None = None) -> Scale | None:
+    def scale(self, encoder: "Encoder", corpus: IndexedCorpus | None = None) -> Scale:
         """What this encoder's scores mean: random pairs as in `calibration`, and the reference pairs."""
-        calibration = self.calibration(encoder, corpus)
-        return Scale(calibration, self.references(encoder)) if calibration else None
+        return Scale(self.calibration(encoder, corpus), self.references(encoder))
 
     def references(self, encoder: "Encoder") -> References:
         """How this encoder scores the reference pairs."""

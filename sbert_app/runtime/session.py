@@ -72,7 +72,7 @@ class Session:
         while True:
             before = self.get(kind)
             after = change(before)
-            if self._store(lambda: self._values.get(kind) is before, after) or self.closed:  # noqa: B023 - called at once
+            if self.swap(before, after) or self.closed:
                 return after
 
     def get(self, kind: type[Value]) -> Value | None:

@@ -4,10 +4,12 @@ from collections.abc import Generator, Hashable, Iterator
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import IPv6Address, IPv6Network
 from typing import Any, Generic, TypeVar
 
 from sbert_app.quotas import ANONYMOUS, SIGNED_IN
+from sbert_app.step import each_within
 
 Item = TypeVar("Item")
 
@@ -54,13 +56,7 @@ def asking(visitor: Visitor) -> Iterator[None]:
 def each_asking(visitor: Visitor, steps: Generator[Item, None, Any]) -> Generator[Item, None, Any]:
     """Yield the steps of a job, each made for this visitor, in whatever thread. Returns what the job returns."""
     with closing(steps):
-        while True:
-            with asking(visitor):
-                try:
-                    step = next(steps)
-                except StopIteration as end:
-                    return end.value
-            yield step
+        return (yield from each_within(partial(asking, visitor), steps))
 
 
 class Turns(Generic[Item]):

@@ -12,8 +12,6 @@ from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.batches import forward_batches, token_budget_batches
-from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.training.options import PAIR_OBJECTIVE, ObjectiveOptions
@@ -62,11 +60,8 @@ class PairTrainee:
     def evaluate(self) -> Iterator[float | None]:
         """Yield None per batch of dev examples, then the metric that decides the verdict."""
         logits = np.empty(len(self._dev))
-        batches = token_budget_batches((len(row.ids) for row in self._dev_rows), self.encoder.hardware.token_budget)
-        pad = self.encoder.pad
-        for rows, part in forward_batches(
-            batches, lambda rows: pad([self._dev_rows[i] for i in rows]), at_once(self.encoder.logits)
-        ):
+        lengths = [len(row.ids) for row in self._dev_rows]
+        for rows, part in self.encoder.on_torch(self._dev_rows, lengths, self.encoder.logits):
             logits[rows] = part[:, 0]
             yield None
         yield measure(self._dev.kind, logits, self._dev.gold)[next(iter(METRICS[self._dev.kind]))]

@@ -5,7 +5,6 @@ u, v, a, p, n: embeddings, (B, dim).
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
 
 import torch
 import torch.nn.functional as F  # noqa: N812
@@ -13,29 +12,27 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from sbert_app.models.files.layout import damaged, first_line, read_json, write_json
-from sbert_app.training.options import CONCATENATIONS, DISTANCES, PAPER_CONCATENATION, SCALE, ObjectiveOptions
+from sbert_app.models.poly_encoder import Attended
+from sbert_app.training.options import CONCATENATIONS, PAPER_CONCATENATION, SCALE, ObjectiveOptions
 from sbert_app.vectors import Rows, Vectors
 
 HEAD = "softmax_head"  # its folder in that of a model
-
-
-class TensorSimilarity(Protocol):
-    """Scores of embeddings with gradients, -1..1, higher is closer."""
-
-    def pairs(self, u: Tensor, v: Tensor) -> Tensor:
-        """Compare row by row. (B, dim), (B, dim) -> (B,)."""
-
-    def all(self, u: Tensor, v: Tensor) -> Tensor:
-        """Compare each row of u with each of v. (B, dim), (C, dim) -> (B, C)."""
+DISTANCE: dict[str, Callable[[Tensor, Tensor], Tensor]] = {  # lower is closer. (B, dim), (B, dim) -> (B,)
+    "euclidean": F.pairwise_distance,
+    "manhattan": lambda x, y: (x - y).abs().sum(1),
+    "cosine": lambda x, y: 1 - F.cosine_similarity(x, y),
+}
 
 
 class TensorCosine:
-    """The cosine."""
+    """The cosine, with gradients."""
 
     def pairs(self, u: Tensor, v: Tensor) -> Tensor:
+        """Compare row by row. (B, dim), (B, dim) -> (B,)."""
         return F.cosine_similarity(u, v)
 
     def all(self, u: Tensor, v: Tensor) -> Tensor:
+        """Compare each row of u with each of v. (B, dim), (C, dim) -> (B, C)."""
         return F.normalize(u, dim=1) @ F.normalize(v, dim=1).T
 
 
@@ -48,6 +45,7 @@ class TensorAngle(TensorCosine):
 
 
 COSINE = TensorCosine()
+TensorSimilarity = TensorCosine | Attended  # scores with gradients, -1..1, higher is closer
 
 
 class Classification(nn.Module):
@@ -92,7 +90,7 @@ class Triplet(nn.Module):
     def __init__(self, margin: float = 1.0, distance: str = "euclidean") -> None:
         super().__init__()
         self.margin = margin
-        self.distance = DISTANCES[distance]
+        self.distance = DISTANCE[distance]
 
     def forward(self, embeddings: Sequence[Tensor], _: Tensor) -> Tensor:
         """embeddings: a, p and n."""
@@ -156,13 +154,10 @@ class Guided(MultipleNegativesRanking):
 
     def forward(self, embeddings: Sequence[Tensor], guide: Tensor) -> Tensor:
         """embeddings: a and p, or a, p and n. guide: those of the guide, (B, 2 or 3, dim)."""
-        scores, judged = (self._all(list(each)) for each in (embeddings, guide.unbind(1)))
+        scores, judged = (self.similarity.all(anchor, torch.cat(others)) for anchor, *others in (embeddings, guide.unbind(1)))
         right = torch.eye(*scores.shape, dtype=torch.bool, device=scores.device)
         false = (judged > judged.diagonal()[:, None]) & ~right
         return F.cross_entropy(self.scale * scores.masked_fill(false, -torch.inf), torch.arange(len(scores), device=scores.device))
-
-    def _all(self, embeddings: list[Tensor]) -> Tensor:
-        return self.similarity.all(embeddings[0], torch.cat(embeddings[1:]))
 
 
 def build_objective(

@@ -30,6 +30,7 @@ CONCATENATIONS: "dict[str, Callable[[Tensor, Tensor], list[Tensor]]]" = {
 }
 PAPER_CONCATENATION = "(u, v, |u − v|)"
 INFERSENT_CONCATENATION = "(u, v, |u − v|, u ∗ v)"
+DISTANCES = ("euclidean", "manhattan", "cosine")  # of the triplet objective
 
 
 @dataclass(frozen=True)
@@ -60,26 +61,6 @@ class TrainingOptions:
 def _within(name: str, value: float, low: float, high: float) -> None:
     if not (isinstance(value, (int, float)) and low <= value <= high):
         raise UserError(f"The {name} must lie in {low:g}..{high:g}, got {value!r}.")
-
-
-def _euclidean(x: "Tensor", y: "Tensor") -> "Tensor":
-    from torch.nn.functional import pairwise_distance
-
-    return pairwise_distance(x, y)
-
-
-def _cosine(x: "Tensor", y: "Tensor") -> "Tensor":
-    from torch.nn.functional import cosine_similarity
-
-    return 1 - cosine_similarity(x, y)
-
-
-# A distance: lower is closer. (B, dim), (B, dim) -> (B,)
-DISTANCES: "dict[str, Callable[[Tensor, Tensor], Tensor]]" = {
-    "euclidean": _euclidean,
-    "manhattan": lambda x, y: (x - y).abs().sum(1),
-    "cosine": _cosine,
-}
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Siamese training of an encoder: all sentences of an example go through the same weights, in one pass."""
 
 from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,9 @@ from torch import Tensor, nn
 from sbert_app.evaluation.verdict import primary_metric
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.batches import forward_batches, token_budget_batches
-from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.poly_encoder import PolyEncoder
+from sbert_app.step import each_within
 from sbert_app.training.objectives import COSINE, Classification, Guided, MultipleNegativesRanking, build_objective
 from sbert_app.training.options import ObjectiveOptions, check_of_similarity
 from sbert_app.training.trainee import Trainee
@@ -116,15 +116,11 @@ class Siamese:
         columns = []
         for ids in self._dev_ids:
             vectors = np.empty((len(ids), self.encoder.dim), dtype=np.float32)
-            for rows, part in self._embed(ids):
+            for rows, part in self.encoder.on_torch(ids, map(len, ids), self.encoder.embed):
                 vectors[rows] = part
                 yield None
             columns.append(vectors)
         yield primary_metric(self._dev.kind, columns, self._dev.gold, self.encoder.similarity)
-
-    def _embed(self, ids: Ids) -> Iterator[tuple[Rows, Vectors]]:
-        batches = token_budget_batches(map(len, ids), self.encoder.hardware.token_budget)
-        return forward_batches(batches, lambda rows: self.encoder.pad([ids[i] for i in rows]), at_once(self.encoder.embed))
 
 
 def build_siamese(encoder: Encoder, objective: str, options: ObjectiveOptions, train: Examples, dev: Examples) -> Siamese:
@@ -182,13 +178,11 @@ def embed(encoder: Encoder, examples: Examples, hardware: Hardware) -> Generator
 def gather(batches: Iterator[tuple[Rows, Vectors]], count: int, dim: int, hardware: Hardware) -> Generator[None, None, Vectors]:
     """What the batches hold, (count, dim), computed in the precision of `hardware`. Yields between them."""
     vectors = np.empty((count, dim), dtype=np.float32)
-    while True:
-        with torch.autocast(hardware.device.type, torch.bfloat16, enabled=hardware.dtype == torch.bfloat16):
-            batch = next(batches, None)
-        if batch is None:
-            return vectors
-        vectors[batch[0]] = batch[1]
+    precision = partial(torch.autocast, hardware.device.type, torch.bfloat16, enabled=hardware.dtype == torch.bfloat16)
+    for rows, part in each_within(precision, batches):
+        vectors[rows] = part
         yield
+    return vectors
 
 
 def finish(trainee: Trainee) -> None:

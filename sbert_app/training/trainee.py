@@ -41,21 +41,13 @@ Event = Pause | BatchLoss | Evaluation
 class Trainee(Protocol):
     """Weights, training examples and a dev score. Implemented by `Siamese` and `PairTrainee`."""
 
+    vocabulary: Any  # the word vectors that are trained, to be restored at the end
+    lengths: NDArray[np.int64]  # tokens of each example's longest sentence, (n,)
+    towers: int  # sentences per example
+
     @property
     def module(self) -> nn.Module:
         """Holds all trained weights."""
-
-    @property
-    def vocabulary(self) -> Any:
-        """The word vectors that are trained, to be restored at the end."""
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Tokens of each example's longest sentence, (n,)."""
-
-    @property
-    def towers(self) -> int:
-        """Sentences per example."""
 
     def head(self) -> list[nn.Parameter]:
         """The weights that start untrained."""

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from sbert_app.errors import UserError
 from sbert_app.models.engine.hardware import Hardware
+from sbert_app.step import each_within
 from sbert_app.training.options import TrainingOptions
 from sbert_app.training.trainee import BatchLoss, Evaluation, Event, Pause, Trainee
 from sbert_app.vectors import Rows
@@ -69,7 +70,7 @@ class Trainer:
         current = self._current() if self._mean else {}
         self.load_weights(self._mean)
         try:
-            yield from self._autocast_each(self._trainee.evaluate())
+            yield from each_within(self._autocast, self._trainee.evaluate())  # autocast is per thread, not per generator
         finally:
             self.load_weights(current)
 
@@ -150,16 +151,6 @@ class Trainer:
 
     def _autocast(self) -> torch.autocast:
         return torch.autocast(self._device.type, torch.bfloat16, enabled=self._mixed)
-
-    def _autocast_each(self, scores: Iterator[float | None]) -> Iterator[float | None]:
-        """Autocast is per thread, not per generator: enter it again for each item."""
-        while True:
-            with self._autocast():
-                try:
-                    score = next(scores)
-                except StopIteration:
-                    return
-            yield score
 
     def _schedule(self, step: int) -> float:
         """Factor of the learning rate at this step: linear warm-up, then linear decay to zero."""

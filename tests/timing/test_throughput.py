@@ -34,12 +34,6 @@ def test_the_band_holds_the_rate_and_narrows_with_more_turns():
     assert rates(100, 110).band is None
 
 
-def test_nothing_done_is_no_throughput():
-    for turns in ((), (Turn(0, 1.0),)):
-        with pytest.raises(ValueError, match="needs turns with items and time"):
-            Throughput(turns)
-
-
 def test_a_faster_rate_means_fewer_seconds():
     known = rates(90, 100, 100, 110).seconds_for(1_000)
     assert known.seconds == 10

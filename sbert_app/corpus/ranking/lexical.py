@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Span = tuple[int, int]  # first character, last character + 1
+Tick = Callable[[], None]  # called between steps, may raise
 
 K1, B = 1.2, 0.75  # the usual parameters of BM25
 HELD_ONCE = 1 / (1 + K1)  # what a word that occurs once in a row of average length adds to its score, times its rarity
@@ -105,14 +106,14 @@ def tokenize(sentence: str) -> list[str]:
     return [word for word in words if word not in STOP_WORDS] or words
 
 
-def ticking(items: Iterable[Item], tick: Callable[[], None]) -> Iterator[Item]:
+def ticking(items: Iterable[Item], tick: Tick) -> Iterator[Item]:
     """The items, `tick` being called before each: it may raise, which ends what reads them."""
     for item in items:
         tick()
         yield item
 
 
-def tf_idf_cosines(columns: Sequence[Sequence[str]], tick: Callable[[], None] = lambda: None) -> list[NDArray[np.float64]]:
+def tf_idf_cosines(columns: Sequence[Sequence[str]], tick: Tick = lambda: None) -> list[NDArray[np.float64]]:
     """The cosine of each first sentence with that of every other column, (n,) each, by words weighted by how rare they are.
 
     columns: n sentences each; how rare a word is, is counted over all of them.

@@ -46,8 +46,8 @@ def similarity(call: Call, options: SimilarityOptions) -> Steps:
         "score": result.score,
         "in_words": result.in_words,
         "cautions": list(result.cautions),
-        "percentile": scale.random.percentile(result.score) if scale else None,
-        "calibrated_on": scale.random.name if scale else "",
+        "percentile": scale.random.percentile(result.score),
+        "calibrated_on": scale.random.name,
         "pooling": result.pooling,
         "poolings": result.poolings,
         "word_overlap": result.word_overlap,
@@ -57,7 +57,7 @@ def similarity(call: Call, options: SimilarityOptions) -> Steps:
         "cross_encoder_trained_for": cross.trained_for if cross else None,
         "milliseconds": result.milliseconds,
     }
-    lines = [*filter(None, [result.in_words]), f"{rounded(result.score, 4)}  cosine similarity, {options.model}"]
+    lines = [result.in_words, f"{rounded(result.score, 4)}  cosine similarity, {options.model}"]
     if cross is not None:
         lines.append(f"{rounded(cross.score, 4)}  {cross.kind} {cross.model}, {in_words(cross.trained_for)}")
         lines.append(how_to_read(cross.trained_for, cross.bounds))

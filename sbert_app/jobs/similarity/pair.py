@@ -47,7 +47,7 @@ class Comparison:
     score: float
     in_words: str  # such as "Close in topic: higher than 99.1 % of random pairs of field_notes.csv"
     cautions: tuple[str, ...]  # what the score does not tell, one sentence each
-    scale: Scale | None
+    scale: Scale
     pooling: str
     poolings: dict[str, float]
     word_overlap: float
@@ -97,7 +97,7 @@ def _explained(bench: Workbench, session: Session, pair: tuple[str, str], encode
     return Comparison(
         sentences=pair,
         score=score,
-        in_words=scale.sentence(score, [caution.kind for caution in noticed]) if scale else "",
+        in_words=scale.sentence(score, [caution.kind for caution in noticed]),
         cautions=(*(caution.text for caution in noticed), *([truncated] if any(each.truncated for each in tokens) else [])),
         scale=scale,
         pooling=encoder.layout.pooling,
@@ -143,5 +143,5 @@ def _encoded(bench: Workbench, session: Session, pair: tuple[str, str], model: s
         start = time.perf_counter()
         score = cosine(*encoder.encode(pair))
         milliseconds = (time.perf_counter() - start) * 1e3
-    in_words = scale.sentence(score, [caution.kind for caution in cautions(*pair)]) if scale else ""
+    in_words = scale.sentence(score, [caution.kind for caution in cautions(*pair)])
     return ModelScore(model, score, milliseconds, in_words=in_words, scale=scale)

@@ -8,7 +8,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -192,6 +192,11 @@ class OnEngine:
         cut = token_budget_batches(lengths, self.engine.token_budget(sum(lengths)))
         ahead, foresee = lambda: self.engine.ahead, lambda: self.foresee
         return forward_batches(cut, lambda numbers: self.pad([rows[i] for i in numbers]), start, ahead, foresee)
+
+    def on_torch(self, rows: Sequence[Any], lengths: Iterable[int], forward: Forward) -> Iterator[tuple[Rows, Vectors]]:
+        """As `batches`, by this function of a model that is being trained, one batch after the other."""
+        cut = token_budget_batches(lengths, self.hardware.token_budget)
+        return forward_batches(cut, lambda numbers: self.pad([rows[i] for i in numbers]), at_once(forward))
 
     def save(self, folder: Path) -> None:
         """Write the transformer and its tokenizer. Needs fp32 weights: rounded ones lose precision."""

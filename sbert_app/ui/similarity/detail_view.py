@@ -48,11 +48,10 @@ def _other_measures(result: Comparison) -> Markup:
         cells.append((name, rounded(value), html.bar(value, "sbert" if own else "plain")))
     cells.append(("word overlap (Jaccard)", rounded(result.word_overlap), html.bar(result.word_overlap, "plain")))
     measures = html.table(("Other measures", "Score", ""), cells) + html.hint(HINT)
-    if result.scale:  # how low the same meaning may score, and whether a caution changed the answer
-        mark, alone, word = result.scale.other_words, result.scale.word(result.score), result.in_words.partition(":")[0]
-        measures += html.hint(OTHER_WORDS.format(mark.pairs, rounded(mark.score, 2)))
-        measures += html.hint(BY_SCORE.format(alone, word)) if alone != word else ""
-    return measures
+    # How low the same meaning may score, and whether a caution changed the answer.
+    mark, alone, word = result.scale.other_words, result.scale.word(result.score), result.in_words.partition(":")[0]
+    measures += html.hint(OTHER_WORDS.format(mark.pairs, rounded(mark.score, 2)))
+    return measures + (html.hint(BY_SCORE.format(alone, word)) if alone != word else "")
 
 
 def _times(result: Comparison, model: str) -> Markup:

@@ -23,7 +23,7 @@ NUMBERED = "Words with the same number match. The stronger the colour, the more 
 
 def comparison(result: Comparison, model: str = "") -> Markup:
     """The result for two sentences. model: the name of the encoder in use, shown next to another model."""
-    other, origin = result.other, html.info(_origin(result.scale)) if result.scale else Markup()
+    other, origin = result.other, html.info(_origin(result.scale))
     name = Markup("{} {}").format(model if other and model else "Cosine similarity", origin)
     answer = _score(result, name, "sbert", "score", html.cautions(result.cautions))
     answer += _cross_encoder(result.cross_encoder) + html.notes(result.notes)
