@@ -50,12 +50,15 @@ def test_a_killed_training_resumes_to_the_same_result_and_the_model_is_evaluated
     assert measured["sbert"]["spearman"] > measured["word-overlap"]["spearman"]
 
 
-def test_mistakes_are_one_line(shell, tmp_path):
+def test_mistakes_are_one_line_and_leave_no_run(shell, tmp_path, monkeypatch):
+    monkeypatch.setenv("SBERT_STUDIO_HOME", str(tmp_path / "home"))
     (tmp_path / "there").mkdir()
     wrong = {
         "already exists": ("train", PAIRS, "--out", tmp_path / "there"),
         "cannot learn from scored pairs": ("train", PAIRS, "--objective", "triplet", "--out", tmp_path / "x"),
+        "no model folder at './nosuch'": ("train", PAIRS, "--base", "./nosuch", "--out", tmp_path / "x"),
     }
     for message, command in wrong.items():
         error = shell(*command, status=2)[1]
         assert message in error and error.splitlines()[-1].startswith("Error: ")
+    assert not Runs(tmp_path / "home" / "runs").list()

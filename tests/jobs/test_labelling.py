@@ -12,7 +12,6 @@ import pytest
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
-from sbert_app.evaluation.verdict import WORSE
 from sbert_app.jobs import labelling
 from sbert_app.jobs.declaring.job import Call, outcome_of
 from sbert_app.jobs.declaring.option import read
@@ -204,6 +203,11 @@ def test_a_model_from_labels_is_a_folder_that_sentence_transformers_loads(bench,
 
     with pytest.raises(UserError, match="at least 20 labels to learn from, of both kinds"):
         adapt(bench, session)
+    label(session, 60, lambda current: "yes")
+    with pytest.raises(UserError, match=r"All \d\d are yes: label some more"):
+        adapt(bench, session)
+    for _ in range(60):
+        undo(session)
     texts, vectors = session.corpus().corpus.sentences, session.corpus().embeddings
     centred = vectors - vectors.mean(axis=0)
     along = centred @ np.linalg.svd(centred, full_matrices=False)[2][0]  # the direction in which the corpus differs most
@@ -215,7 +219,7 @@ def test_a_model_from_labels_is_a_folder_that_sentence_transformers_loads(bench,
     label(session, 240, on_one_side)
     made = adapt(bench, session)
     assert made.model == f"{DEFAULT_ENCODER}-adapted" and made.tried[0] < max(made.tried.values())
-    assert made.verdict.word != WORSE and made.verdict.examples > 60
+    assert made.verdict.changes[0].difference.value > 0 and made.verdict.examples > 60
     encoder = bench.registry.encoder(made.model)
     theirs = SentenceTransformer(str(bench.settings.models / made.model), device="cpu").encode(texts[:20])
     assert np.abs(unit_rows(encoder.encode(texts[:20])) - unit_rows(theirs)).max() < 0.02  # bf16 where the processor has it

@@ -7,11 +7,12 @@ import gradio as gr
 import numpy as np
 import pytest
 
+from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import BETTER, UNCLEAR, WORSE
 from sbert_app.jobs.fine_tune import running
 from sbert_app.jobs.fine_tune.job import _lines
 from sbert_app.labelled.example_set import Examples
-from sbert_app.runs.records import FINISHED, STOPPED, Baseline, DevScore, Kept, Loss, RunInfo
+from sbert_app.runs.records import FINISHED, RUNNING, STOPPED, Baseline, DevScore, Kept, Loss, RunInfo
 from sbert_app.ui.fine_tune import runs_panel, verdict_view, view
 from sbert_app.ui.fine_tune.run_panel import RunPanel
 from sbert_app.ui.fine_tune.step_panels import PlanPanel
@@ -75,6 +76,19 @@ def test_a_run_that_stops_is_shown_as_stopping_after_a_reload_too(panel):
         button, updates = shown(panel, blocking)
         assert (button.value, button.interactive) == (STOPPING, False)
         assert updates[panel._shown] != before  # a page whose last tick crossed the click shows it with the next
+
+
+def test_a_run_of_another_process_is_stopped_there_and_says_so_when_it_is_gone(panel):
+    """A command in a shell trains it, then moves its model away."""
+    run = start(panel)
+    with run.lock():
+        run.set_state(RUNNING)
+        assert shown(panel, run)[0].visible
+        with pytest.raises(UserError, match="stop it there, with Ctrl\\+C"):
+            panel._on_stop(run.id, "")
+    running.delete(panel._bench, run.id)
+    gone = panel._on_tick(run.id, "", "", "")
+    assert "moved its model" in gone[panel.progress] and not gone[panel._timer].active and not gone[panel.stop].visible
 
 
 def test_the_page_recommends_a_model_only_if_its_verdict_does(panel):
