@@ -57,6 +57,11 @@ def amount(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {plural(count, one, many or f'{one}s')}"
 
 
+def short(text: str, most: int) -> str:
+    """A text cut to `most` characters, the last of which is then "…"."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def rounded(value: float, digits: int = 3) -> str:
     """Format a number with this many decimals; a zero has no sign."""
     return f"{round(value, digits) + 0.0:.{digits}f}"

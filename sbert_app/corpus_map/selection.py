@@ -14,7 +14,7 @@ from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.errors import UserError
 from sbert_app.mapping.clusters import OUTLIER, Clustering
 from sbert_app.vectors import Vectors
-from sbert_app.wording import plural, row_text
+from sbert_app.wording import plural, row_text, short
 
 QUERY_LENGTH, FILTERS_LENGTH = 60, 200  # characters in a title
 
@@ -77,7 +77,7 @@ def matching(corpus_map: CorpusMap, filters: Mapping[str, Any]) -> Selection:
     matched = matching_rows(corpus_map.projection.indexed.corpus.filterable(), filters)
     rows = np.flatnonzero(matched.mask)
     return Selection(
-        corpus_map.clustering, rows, _counted(rows, f"with {_cut(in_words(filters), FILTERS_LENGTH)}"), notes=matched.notes
+        corpus_map.clustering, rows, _counted(rows, f"with {short(in_words(filters), FILTERS_LENGTH)}"), notes=matched.notes
     )
 
 
@@ -99,14 +99,10 @@ def near_query(corpus_map: CorpusMap) -> Selection:
     if query is None:
         raise UserError("There is no query on the map. Type one.")
     rows = np.argsort(-query.scores, kind="stable")[:NEAREST]
-    title = f"Nearest to “{_cut(query.query, QUERY_LENGTH)}” ({query.milliseconds:.0f} ms; the star marks its position)"
+    title = f"Nearest to “{short(query.query, QUERY_LENGTH)}” ({query.milliseconds:.0f} ms; the star marks its position)"
     return Selection(corpus_map.clustering, rows, title, scores=query.scores[rows])
 
 
 def _counted(rows: NDArray[np.int64], how: str) -> str:
     """The number of rows and how they were chosen: "312 sentences inside the lasso"."""
     return f"{format(len(rows), ',') if len(rows) else 'No'} {plural(len(rows), 'sentence', 'sentences')} {how}"
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

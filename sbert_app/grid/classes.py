@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from sbert_app.evaluation.metrics import resampled, share_positive
 from sbert_app.evaluation.verdict import METRICS, measure
-from sbert_app.grid.data_set import CLASSES, CLUSTERS, PAIR_CLASSES, DataSet, Mistake, TaskResult, embedder, short
+from sbert_app.grid.data_set import CLASSES, CLUSTERS, PAIR_CLASSES, SHORT, DataSet, Mistake, TaskResult, embedder
 from sbert_app.grid.systems import System
 from sbert_app.labelled.example_set import normalise
 from sbert_app.labelled.labelled_sentences import LabelledSentences
 from sbert_app.vectors import Array, Vectors, unit_rows
+from sbert_app.wording import short
 
 if TYPE_CHECKING:
     from sbert_app.training.transfer import Transfer
@@ -89,7 +90,7 @@ class Classes(DataSet):
 
     def example(self, predicted: Array, row: int) -> Mistake:
         position, names = self.data.tested[row], self.data.classes
-        sentences = tuple(short(column[position]) for column in self.columns)
+        sentences = tuple(short(column[position], SHORT) for column in self.columns)
         return Mistake(sentences, names[self.data.targets[position]], names[int(predicted[row])])
 
 

@@ -19,6 +19,7 @@ from sbert_app.grid.systems import Embed, System
 from sbert_app.labelled.example_set import digests
 from sbert_app.labelled.examples import Examples, Reading
 from sbert_app.vectors import Array
+from sbert_app.wording import short
 
 RETRIEVAL, CLASSES, PAIR_CLASSES, CLUSTERS = "retrieval", "classes", "pair classes", "clusters"
 TASKS = {  # what a system has to do
@@ -140,11 +141,6 @@ def embedder(system: System) -> Embed:
     return system.embed
 
 
-def short(text: str) -> str:
-    """A text cut to SHORT characters."""
-    return text if len(text) <= SHORT else f"{text[: SHORT - 1]}…"
-
-
 @dataclass(frozen=True)
 class PairSet(DataSet):
     """Scored or labelled pairs, triplets, or pairs that belong together."""
@@ -191,7 +187,7 @@ class PairSet(DataSet):
 
     def example(self, predicted: Array, row: int) -> Mistake:
         examples = self.examples
-        sentences = tuple(short(column[row]) for column in self.columns)
+        sentences = tuple(short(column[row], SHORT) for column in self.columns)
         if self.task in ("triplets", "positives"):
             given = f"another is closer by {-predicted[row]:.2f}" if predicted[row] <= 0 else "the first is closer"
             return Mistake(sentences, "the first partner is closer", given)

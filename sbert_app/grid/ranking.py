@@ -13,10 +13,11 @@ from sbert_app.corpus.ranking.lexical import LexicalIndex, ticking
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.evaluation.metrics import interval, mean, resampled
-from sbert_app.grid.data_set import RETRIEVAL, DataSet, Mistake, TaskResult, short
+from sbert_app.grid.data_set import RETRIEVAL, SHORT, DataSet, Mistake, TaskResult
 from sbert_app.grid.systems import System
 from sbert_app.labelled.queries import Queries
 from sbert_app.vectors import Array, Rows, Vectors, unit_rows
+from sbert_app.wording import short
 
 DEPTH = 100  # documents of a ranking
 RERANKED = 30  # of them that a cross-encoder reads again, as in Search
@@ -154,4 +155,4 @@ class Retrieval(DataSet):
         relevant = self.queries.relevant[row]
         best = max(relevant, key=lambda document: relevant[document])
         given = f"nDCG@10 {100 * predicted[row]:.0f}"
-        return Mistake((short(self.queries.queries[row]),), short(self.queries.documents[best]), given)
+        return Mistake((short(self.queries.queries[row], SHORT),), short(self.queries.documents[best], SHORT), given)

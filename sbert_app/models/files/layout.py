@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sbert_app.errors import UserError
+from sbert_app.wording import short
 
 FILES = (".json", ".safetensors", ".txt", ".model")
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt", ".pickle")
@@ -163,7 +164,7 @@ def damaged(name: str, reason: str) -> UserError:
 
 def quoted(name: str) -> str:
     """A name for a message: quoted, control characters escaped, cut to SHOWN_CHARACTERS."""
-    return repr(name if len(name) <= SHOWN_CHARACTERS else f"{name[: SHOWN_CHARACTERS - 1]}…")
+    return repr(short(name, SHOWN_CHARACTERS))
 
 
 def first_line(error: Exception) -> str:

@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 
 from sbert_app.settings import ASSETS
 from sbert_app.tables import csv_file
+from sbert_app.wording import short as short
 
 Figure = Any  # of plotly, which has no types and is imported where a figure is drawn: the first page does not need it
 INK = "#7c7c85"
@@ -36,10 +37,6 @@ def bar(share: float, kind: str = "sbert", label: str = "") -> Markup:
     width = max(0.0, min(1.0, share)) * 100
     html = Markup('<div class="bar {}" role="img" aria-label="{}"><i style="width:{:.1f}%"></i></div>')
     return html.format(kind, label or f"{share:.3f}", width)
-
-
-def short(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def hint(text: str) -> Markup:
