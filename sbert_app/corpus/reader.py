@@ -14,7 +14,7 @@ from sbert_app.corpus.filters import FilterColumn, filter_columns
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
 from sbert_app.tables import SPREADSHEET, Form, Skip, Table
-from sbert_app.wording import plural, row_list
+from sbert_app.wording import amount, row_list
 
 SENTENCE_NAMES = (
     "sentence", "sentences", "text", "texts", "sentence1", "question", "query", "message", "content", "body",
@@ -189,5 +189,5 @@ def _remarks(texts: Sequence[str], sentences: list[str], rows: NDArray[np.int64]
     remarks = [f"Cut to {limits.row_characters:,} characters: {row_list(cut)}."] if cut else []
     repeated = len(sentences) - len(set(sentences))
     if repeated:
-        remarks.append(f"{repeated:,} {plural(repeated, 'row repeats', 'rows repeat')} an earlier sentence; kept, computed once.")
+        remarks.append(f"{amount(repeated, 'row repeats', 'rows repeat')} an earlier sentence; kept, computed once.")
     return remarks

@@ -13,7 +13,7 @@ from sbert_app.errors import UserError
 from sbert_app.tables.collecting import Collector, first_row, long_cell
 from sbert_app.tables.decoding import TextFile
 from sbert_app.tables.table import LINE_COLUMN, Content, Form
-from sbert_app.wording import storable
+from sbert_app.wording import amount, storable
 
 DELIMITERS = "\t;|,"
 NO_DELIMITER = "\x1f"  # occurs in no text: the file has one column
@@ -135,7 +135,7 @@ def with_header(name: str, every_row: Iterable[list[str]]) -> tuple[list[str], l
     if start is None:
         raise UserError(f"'{name}' has no rows. Choose a file with at least one sentence.")
     skipped = sum(map(any, head[:start]))
-    notes = [f"{skipped} {'line' if skipped == 1 else 'lines'} above the header left out."] if skipped else []
+    notes = [f"{amount(skipped, 'line')} above the header left out."] if skipped else []
     header = [cell.strip() for cell in head[start]]
     named = any(header) and (all(map(_may_be_a_name, header)) or _asks(header, head[start + 1 :]))
     if not named:
