@@ -33,8 +33,8 @@ def read_txt(file: TextFile) -> Content:
 
 def read_csv(file: TextFile) -> Content:
     """Read cells delimited by comma, semicolon, tab, bar, or as a first line such as `sep=;` states."""
-    delimiter = _delimiter(file)
-    return _read_rows(file, csv_rows(file), "," if delimiter == NO_DELIMITER else delimiter)
+    rows, delimiter = csv_rows(file)
+    return _read_rows(file, rows, "," if delimiter == NO_DELIMITER else delimiter)
 
 
 def read_tsv(file: TextFile) -> Content:
@@ -42,10 +42,11 @@ def read_tsv(file: TextFile) -> Content:
     return _read_rows(file, tsv_rows(file), "\t")
 
 
-def csv_rows(file: TextFile) -> Iterator[list[str]]:
-    """The cells of each line of a csv file, header and all, as a stream. Raises UserError where it is no table."""
+def csv_rows(file: TextFile) -> tuple[Iterator[list[str]], str]:
+    """The cells of each line of a csv file, header and all, as a stream; its delimiter. Raises UserError where it is no table."""
     stated = STATED.fullmatch(next(file.lines(""), ""))
-    return _csv_rows(file, islice(file.lines(""), 1 if stated else 0, None), _delimiter(file))
+    delimiter = stated[1] if stated else _delimiter(file)
+    return _csv_rows(file, islice(file.lines(""), 1 if stated else 0, None), delimiter), delimiter
 
 
 def tsv_rows(file: TextFile) -> Iterator[list[str]]:
@@ -86,13 +87,11 @@ def _quotes(file: TextFile) -> bool:
 
 
 def _delimiter(file: TextFile) -> str:
-    """The stated delimiter, or the one that most lines contain equally often, else the most frequent one of the first line.
+    """The delimiter that most lines contain equally often, else the most frequent one of the first line.
 
     Of several, prefer one that is as frequent in the first line, then the most frequent one: a column of amounts such as 3,50
     makes the comma as regular as the semicolon between the columns.
     """
-    if stated := STATED.fullmatch(next(file.lines(""), "")):
-        return stated[1]
     first = file.read(SNIFFED_CHARACTERS, None).split("\n", SNIFFED_LINES)[:SNIFFED_LINES]
     lines = [re.sub(r'"[^"]*"', "", line) for line in first if line.strip()] or [""]
     regular: dict[str, tuple[bool, int]] = {}
