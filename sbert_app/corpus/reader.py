@@ -177,11 +177,14 @@ def existing(table: Table, columns: Sequence[str]) -> list[str]:
 
 
 def joined(frame: pd.DataFrame, columns: Sequence[str]) -> "pd.Series[str]":
-    """The text of each row: the cells of these columns without outer blanks; "" for none."""
-    parts = [frame[column].str.strip() for column in columns]
-    return (
-        parts[0] if len(parts) == 1 else pd.Series([" ".join(filter(None, row)) for row in zip(*parts, strict=True)], dtype=object)
-    )
+    """`joined_cells` of these columns."""
+    return pd.Series(joined_cells(frame[column] for column in columns), dtype=object)
+
+
+def joined_cells(columns: Iterable[Iterable[str]]) -> list[str]:
+    """The text of each row: its cells without outer blanks; "" for none."""
+    parts = [[cell.strip() for cell in column] for column in columns]
+    return parts[0] if len(parts) == 1 else [" ".join(filter(None, row)) for row in zip(*parts, strict=True)]
 
 
 def _remarks(texts: Sequence[str], sentences: list[str], rows: NDArray[np.int64], limits: Limits) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from sbert_app.corpus.reader import Corpus
+from sbert_app.corpus.reader import Corpus, joined_cells
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import named, number
 from sbert_app.tables import Table
@@ -80,7 +80,7 @@ def _texts(table: Table, frame: pd.DataFrame, ids: str) -> list[str]:
     columns = [name for name in frame.columns if name != ids]
     if not columns:
         raise UserError(f"'{table.name}' has no column of texts besides '{ids}'.")
-    return [" ".join(filter(None, map(str.strip, cells))) for cells in zip(*(frame[name] for name in columns), strict=True)]
+    return joined_cells(frame[name] for name in columns)
 
 
 def _column(table: Table, names: tuple[str, ...]) -> str:
