@@ -12,7 +12,7 @@ import pandas as pd
 from sbert_app.bulk.reading import Chunk, Tally, chunks
 from sbert_app.collections.collection import Facts
 from sbert_app.corpus.reader import guess_column, joined_cells
-from sbert_app.corpus.values import scale_of
+from sbert_app.corpus.values import read
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
 
@@ -42,7 +42,7 @@ class Columns:
             raise UserError(f"There is no column '{missing[0]}'. The columns are: {', '.join(frame.columns)}.")
         sentence = [column for column in frame.columns if column in (wanted or [guess_column(frame)])]
         metadata = [column for column in frame.columns if column not in sentence]
-        scales = {column: scale for column in metadata if (scale := scale_of(frame[column]))}
+        scales = {column: values.scale for column in metadata if (values := read(frame[column]))}
         return cls(tuple(sentence), tuple(metadata), scales)
 
     @classmethod

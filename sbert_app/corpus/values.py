@@ -96,12 +96,6 @@ def read(cells: "pd.Series[str]") -> Values | None:
     return _placed(scale, cells, codes, texts, chosen)
 
 
-def scale_of(cells: "pd.Series[str]") -> str:
-    """The scale that `read` chooses, "" for none."""
-    values = read(cells)
-    return values.scale if values else ""
-
-
 def is_scale(scale: object) -> bool:
     """Whether `read` could have chosen it, here or in an earlier version."""
     return isinstance(scale, str) and _parts(scale)[0] in KINDS
