@@ -164,10 +164,8 @@ class Collection(Protocol):
 
 def embeddings_of(rows: pa.Table) -> Vectors:
     """The embeddings of a table as an array, (n, dim) float32."""
-    column = rows.column(EMBEDDING)
-    chunks = [chunk.flatten().to_numpy(zero_copy_only=True) for chunk in column.chunks]
-    flat = np.concatenate(chunks) if len(chunks) != 1 else chunks[0]
-    return flat.reshape(-1, column.type.list_size).astype(np.float32)
+    column = rows.column(EMBEDDING).combine_chunks()
+    return column.flatten().to_numpy(zero_copy_only=True).reshape(-1, column.type.list_size).astype(np.float32)
 
 
 def embedding_column(embeddings: Vectors) -> pa.Array:
