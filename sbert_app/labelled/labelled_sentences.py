@@ -48,9 +48,8 @@ class LabelledSentences:
     @property
     def most_frequent(self) -> float:
         """The accuracy of always predicting the most frequent class of the training rows, on the rows that are tested."""
-        tested = np.ones(len(self.targets), bool) if self.test is None else self.test
-        train = tested if self.test is None else ~tested
-        return float((self.targets[tested] == np.bincount(self.targets[train]).argmax()).mean())
+        train = self.targets if self.test is None else self.targets[~self.test]
+        return float((self.targets[self.tested] == np.bincount(train).argmax()).mean())
 
 
 def read_labelled_sentences(
