@@ -37,8 +37,6 @@ def batches(rows: pa.Table, facts: Facts) -> Iterator[list[Record]]:
 
     A sentence is cut to 65,535 bytes, all metadata of a row to 65,536: the limits of Milvus.
     """
-    if not len(rows):
-        return
     ids = rows.column(ROW).to_numpy()
     last = len(ids) - 1 - np.unique(ids[::-1], return_index=True)[1]
     batch, size = list[Record](), 0
