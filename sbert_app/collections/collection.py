@@ -150,7 +150,7 @@ class Collection(Protocol):
     def fetch(self, rows: Sequence[int]) -> pa.Table:
         """These rows, in this order, with `facts.schema`; unknown ids are left out."""
 
-    def sample(self, count: int, seed: int = 0) -> Rows:
+    def sample(self, count: int) -> Rows:
         """The ids of at most `count` rows drawn at random, in ascending order."""
 
     def scan(self, batch: int = 10_000) -> Iterator[pa.Table]:
