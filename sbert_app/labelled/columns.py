@@ -55,16 +55,16 @@ def guess_mapping(frame: pd.DataFrame) -> ColumnRoles:
         return ColumnRoles("triplets", tuple(triplet))
     first, second = named(frame, FIRST), named(frame, SECOND)
     target = next(iter(named_targets(frame)), "")
-    prose = _prose(frame, exclude={target})
     if not (first and second):
+        prose = _prose(frame, exclude={target})
         if len(prose) == 3 and not target:
             return ColumnRoles("triplets", tuple(prose))
-        first, second = prose[:2] if len(prose) >= 2 else ("", "")
-    if not (first and second):
-        raise UserError(
-            f"Training needs two columns of sentences, or three for triplets. This file has: {', '.join(frame.columns)}. "
-            "Name them sentence1, sentence2 and score or label; or anchor, positive, negative."
-        )
+        if len(prose) < 2:
+            raise UserError(
+                f"Training needs two columns of sentences, or three for triplets. This file has: {', '.join(frame.columns)}. "
+                "Name them sentence1, sentence2 and score or label; or anchor, positive, negative."
+            )
+        first, second = prose[:2]
     target = target or _likely_target(frame, exclude={first, second})
     return ColumnRoles(target_kind(frame, target), (first, second), target) if target else ColumnRoles("positives", (first, second))
 
