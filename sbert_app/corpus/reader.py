@@ -123,12 +123,19 @@ class Corpus:
 
 def guess_column(frame: pd.DataFrame) -> str:
     """Guess the sentence column: by its name, else by the most distinct words per row."""
-    by_name = {column.strip().lower(): column for column in reversed(frame.columns)}
-    for name in SENTENCE_NAMES:
-        if name in by_name:
-            return by_name[name]
+    if name := named(frame, SENTENCE_NAMES):
+        return name
     wordiness = {str(name): cells.nunique() * words_a_cell(cells) for name, cells in frame.head(200).items()}
     return max(wordiness, key=lambda name: wordiness[name])
+
+
+def named(frame: pd.DataFrame, names: Sequence[str]) -> str:
+    """The first column with one of these names, in the order of the names; "" if there is none."""
+    return next((column for name in names for column in frame.columns if plain_name(column) == name), "")
+
+
+def plain_name(column: str) -> str:
+    return re.sub(r"[\s-]+", "_", column.strip().lower())
 
 
 def words_a_cell(cells: "pd.Series[str]") -> float:

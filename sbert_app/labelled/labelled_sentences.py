@@ -7,9 +7,9 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.corpus.reader import guess_column, read_corpus
+from sbert_app.corpus.reader import guess_column, named, read_corpus
 from sbert_app.errors import UserError
-from sbert_app.labelled.columns import guess_mapping, guess_positive, named
+from sbert_app.labelled.columns import guess_mapping, guess_positive
 from sbert_app.labelled.examples import check_columns, read_examples
 from sbert_app.settings import Limits
 from sbert_app.tables import Table
