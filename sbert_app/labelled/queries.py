@@ -43,9 +43,8 @@ def read_queries(corpus: Table, queries: Table, judgements: Table) -> Queries:
     document_ids, query_ids = _column(corpus, IDS["document"]), _column(queries, IDS["query"])
     rows = {name: row for row, name in enumerate(corpus.frame[document_ids])}
     relevant: dict[str, dict[int, float]] = {}
-    gains = _column(judgements, GAINS)
-    pairs = judgements.frame[_column(judgements, IDS["query"])], judgements.frame[_column(judgements, IDS["document"])]
-    for query, document, text in zip(*pairs, judgements.frame[gains], strict=True):
+    columns = [judgements.frame[_column(judgements, names)] for names in (GAINS, IDS["query"], IDS["document"])]
+    for text, query, document in zip(*columns, strict=True):
         gain = number(text)
         if gain is not None and gain > 0 and document in rows:
             relevant.setdefault(query, {})[rows[document]] = gain
