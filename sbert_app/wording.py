@@ -58,7 +58,7 @@ def amount(count: int, one: str, many: str = "") -> str:
 
 
 def short(text: str, most: int) -> str:
-    """A text cut to so many characters."""
+    """A text cut to `most` characters, the last of which is then "…"."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -69,7 +69,7 @@ def rounded(value: float, digits: int = 3) -> str:
 
 def times_100(value: float) -> str:
     """Write a share or a correlation times 100: "82.4", "−3.1"; a zero has no sign."""
-    return f"{round(100 * value, 1) + 0.0:.1f}".replace("-", "−")
+    return rounded(100 * value, 1).replace("-", "−")
 
 
 def change_100(value: float) -> str:

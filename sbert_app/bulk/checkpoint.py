@@ -7,9 +7,10 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def _checksum(content: bytes) -> bytes:
     return zlib.crc32(content).to_bytes(CHECKSUM_BYTES, "little")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Stored:
     """A piece that was written: its content, its shard, its rows; finished: whether the collection was finished after it."""
 
@@ -95,7 +96,7 @@ class Checkpoint:
         """
         self._path = path
         self.files: tuple[str, ...] = ()  # of a run that was killed, also those that the collection does not name yet
-        self._pieces: dict[tuple[int, int], Stored] = {}
+        self._pieces: dict[int, dict[int, Stored]] = {}  # by file, then by the rows before the piece
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else ():
             try:
                 [(action, values)] = unseal(line).items()
@@ -106,32 +107,33 @@ class Checkpoint:
             self.files, self._pieces = tuple(files), {}
         self.believed = self.rows <= count
         if not self.believed:
-            self._pieces = {place: piece for place, piece in self._pieces.items() if piece.finished}
+            for file, pieces in self._pieces.items():
+                self._pieces[file] = {start: piece for start, piece in pieces.items() if piece.finished}
         if self.rows > count:
             self._pieces = {}
         self._rewrite()
 
     @property
     def rows(self) -> int:
-        return sum(piece.rows for piece in self._pieces.values())
+        return sum(piece.rows for piece in self._all())
 
     @property
     def unfinished(self) -> bool:
         """Whether pieces were written after the collection was last finished."""
-        return any(not piece.finished for piece in self._pieces.values())
+        return any(not piece.finished for piece in self._all())
 
     @property
     def keys(self) -> set[str]:
-        return {piece.key for piece in self._pieces.values()}
+        return {piece.key for piece in self._all()}
 
     def holds(self, file: int, start: int, content: str) -> bool:
         """Whether the collection has this content at this place."""
-        piece = self._pieces.get((file, start))
+        piece = self._pieces.get(file, {}).get(start)
         return piece is not None and piece.content == content
 
     def reaches(self, file: int, start: int) -> bool:
         """Whether the collection has, or may have, pieces of a file from a row on."""
-        return not self.believed or any(number == file and first >= start for number, first in self._pieces)
+        return not self.believed or max(self._pieces.get(file, ()), default=-1) >= start
 
     def name_files(self, files: Sequence[str]) -> None:
         """Remember the numbers of files, before rows of them are written."""
@@ -154,6 +156,9 @@ class Checkpoint:
         self._apply("finish", [])
         self._rewrite()
 
+    def _all(self) -> Iterator[Stored]:
+        return chain.from_iterable(pieces.values() for pieces in self._pieces.values())
+
     def _note(self, action: str, values: list[Any]) -> None:
         self._apply(action, values)
         with writing("The work folder"), self._path.open("a", encoding="utf-8") as log:
@@ -161,21 +166,23 @@ class Checkpoint:
 
     def _apply(self, action: str, values: list[Any]) -> None:
         if action == "put":
-            file, start, *piece = values
-            self._pieces[file, start] = Stored(*piece)
+            file, start, *stored = values
+            self._pieces.setdefault(file, {})[start] = Stored(*stored)
         elif action == "cut":
             file, start = values
-            self._pieces = {place: piece for place, piece in self._pieces.items() if place[0] != file or place[1] < start}
+            self._pieces[file] = {first: piece for first, piece in self._pieces.get(file, {}).items() if first < start}
         elif action == "files":
             self.files = tuple(values)
         else:
-            self._pieces = {place: replace(piece, finished=True) for place, piece in self._pieces.items()}
+            for piece in self._all():
+                piece.finished = True
 
     def _rewrite(self) -> None:
         """Write the log again, without what was cut or replaced."""
         lines = {True: [seal({"files": list(self.files)})], False: [seal({"finish": []})]}
-        for place, piece in self._pieces.items():
-            lines[piece.finished].append(seal({"put": [*place, piece.content, piece.key, piece.rows]}))
+        for file, pieces in self._pieces.items():
+            for start, piece in pieces.items():
+                lines[piece.finished].append(seal({"put": [file, start, piece.content, piece.key, piece.rows]}))
         with writing("The work folder"):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(self._path, "".join(f"{line}\n" for line in (*lines[True], *lines[False])))

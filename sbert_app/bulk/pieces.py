@@ -11,8 +11,8 @@ import pandas as pd
 
 from sbert_app.bulk.reading import Chunk, Tally, chunks
 from sbert_app.collections.collection import Facts
-from sbert_app.corpus.reader import guess_column
-from sbert_app.corpus.values import scale_of
+from sbert_app.corpus.reader import guess_column, joined_cells
+from sbert_app.corpus.values import read
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
 
@@ -42,7 +42,7 @@ class Columns:
             raise UserError(f"There is no column '{missing[0]}'. The columns are: {', '.join(frame.columns)}.")
         sentence = [column for column in frame.columns if column in (wanted or [guess_column(frame)])]
         metadata = [column for column in frame.columns if column not in sentence]
-        scales = {column: scale for column in metadata if (scale := scale_of(frame[column]))}
+        scales = {column: values.scale for column in metadata if (values := read(frame[column]))}
         return cls(tuple(sentence), tuple(metadata), scales)
 
     @classmethod
@@ -113,8 +113,7 @@ class Cutter:
 
     def _piece(self, path: Path, start: int, end: int, rows: Sequence[Chunk]) -> Piece:
         numbers = [number for chunk in rows for number in chunk.numbers]
-        parts = [[cell.strip() for cell in _cells(rows, column)] for column in self.columns.sentence]
-        texts = parts[0] if len(parts) == 1 else [" ".join(filter(None, row)) for row in zip(*parts, strict=True)]
+        texts = joined_cells(_cells(rows, column) for column in self.columns.sentence)
         filled = [i for i, text in enumerate(texts) if text]
         for number, text in zip(numbers, texts, strict=True):
             if not text or len(text) > SENTENCE_CHARACTERS:

@@ -146,7 +146,7 @@ def _batches(rows: Iterator[Any]) -> Iterator[list[Any]]:
 
 
 READERS: dict[str, Callable[[TextFile, Tally], Iterator[Chunk]]] = {
-    "csv": lambda file, tally: _delimited(file, csv_rows(file), tally),
+    "csv": lambda file, tally: _delimited(file, csv_rows(file)[0], tally),
     "tsv": lambda file, tally: _delimited(file, tsv_rows(file), tally),
     "jsonl": _jsonl,
     "txt": _txt,

@@ -150,7 +150,7 @@ class Collection(Protocol):
     def fetch(self, rows: Sequence[int]) -> pa.Table:
         """These rows, in this order, with `facts.schema`; unknown ids are left out."""
 
-    def sample(self, count: int, seed: int = 0) -> Rows:
+    def sample(self, count: int) -> Rows:
         """The ids of at most `count` rows drawn at random, in ascending order."""
 
     def scan(self, batch: int = 10_000) -> Iterator[pa.Table]:
@@ -164,10 +164,8 @@ class Collection(Protocol):
 
 def embeddings_of(rows: pa.Table) -> Vectors:
     """The embeddings of a table as an array, (n, dim) float32."""
-    column = rows.column(EMBEDDING)
-    chunks = [chunk.flatten().to_numpy(zero_copy_only=True) for chunk in column.chunks]
-    flat = np.concatenate(chunks) if len(chunks) != 1 else chunks[0]
-    return flat.reshape(-1, column.type.list_size).astype(np.float32)
+    column = rows.column(EMBEDDING).combine_chunks()
+    return column.flatten().to_numpy(zero_copy_only=True).reshape(-1, column.type.list_size).astype(np.float32)
 
 
 def embedding_column(embeddings: Vectors) -> pa.Array:

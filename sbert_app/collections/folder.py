@@ -20,6 +20,7 @@ from sbert_app.collections.segments import PARTS, Segments, damaged, write_segme
 from sbert_app.collections.snapshot import FILE, LOG, Snapshot, compact, live, logged, note, paths_of, stamp_of, written
 from sbert_app.corpus.faiss_index import EXACT, SCANN, TOP, FaissIndex, closest, training_rows
 from sbert_app.corpus.filters import conditions
+from sbert_app.corpus.index import sampled
 from sbert_app.storage import hold, writing
 from sbert_app.vectors import Rows, Vectors
 
@@ -142,10 +143,9 @@ class FolderCollection(Collection):
         held = self._current().rows
         return held.take(held.positions(rows)).select(self.facts.schema.names)
 
-    def sample(self, count: int, seed: int = 0) -> Rows:
+    def sample(self, count: int) -> Rows:
         ids = self._current().rows.ids
-        chosen = np.random.default_rng(seed).choice(len(ids), min(count, len(ids)), replace=False)
-        return np.asarray(ids[np.sort(chosen)])
+        return np.asarray(ids[np.sort(sampled(len(ids), count))])
 
     def scan(self, batch: int = 10_000) -> Iterator[pa.Table]:
         return self._current().rows.scan(batch)

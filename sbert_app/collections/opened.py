@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -104,11 +104,9 @@ class OpenCollection:
         facts = self.facts
         return Store(self.name, KINDS.get(facts.index, facts.index), facts.recall, facts.recall_queries, filtered)
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
+    def reading(self) -> AbstractContextManager[None]:
         """Around each access to the store: failures become one sentence."""
-        with reading(self.name, self.hosted):
-            yield
+        return reading(self.name, self.hosted)
 
     def closest(
         self, vector: Vectors, top: int, filters: Mapping[str, Any], leave_out: int | None = None

@@ -3,6 +3,7 @@
 import calendar
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 
 Readings = Mapping[str, float]  # by convention, "" where there is only one way to read the cell
@@ -58,11 +59,9 @@ def _dates(text: str) -> Readings:
         orders = {"": day_first} if sign == "." else {f"day{sign}month{of_two}": day_first, f"month{sign}day{of_two}": month_first}
         return _moments(orders, clock or "")
     if text[:4].isdecimal() and (not text.isdecimal() or len(text) == DAY_DIGITS):
-        try:
+        with suppress(ValueError, OverflowError):
             moment = datetime.fromisoformat(text)
             return {"": (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()}
-        except (ValueError, OverflowError):
-            return {}
     return {}
 
 
@@ -71,11 +70,9 @@ def _moments(orders: Mapping[str, tuple[str, str, str]], clock: str) -> Readings
     seconds = _times(clock) if clock else {"": 0.0}
     readings = {}
     for convention, parts in orders.items() if seconds else ():
-        try:
+        with suppress(ValueError):
             year, month, day = map(int, parts)
             readings[convention] = datetime(year, month, day, tzinfo=UTC).timestamp() + seconds[""]
-        except ValueError:
-            continue
     return readings
 
 

@@ -30,9 +30,6 @@ class Pairs:
     rows2: Rows
     scores: Vectors
 
-    def __len__(self) -> int:
-        return len(self.scores)
-
 
 @dataclass(frozen=True)
 class Verdicts:

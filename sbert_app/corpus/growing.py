@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sbert_app.corpus.duplicates import Copies, Duplicates
+from sbert_app.corpus.index import sampled
 from sbert_app.corpus.mining import mine
 from sbert_app.corpus.ranking.fusion import best_first, best_rows, hybrid
 from sbert_app.corpus.ranking.lexical import WORD, LexicalIndex
@@ -134,7 +135,7 @@ class Growing:
         rows = np.flatnonzero(self.done)
         if min(len(rows), MOST_LEARNED) >= 2 * self._learned:
             self._learned = len(rows)
-            rows = np.random.default_rng(0).choice(rows, min(len(rows), MOST_LEARNED), replace=False)
+            rows = rows[sampled(len(rows), MOST_LEARNED)]
             self.static.learn(rows, self.embeddings[rows])
 
     def ranked(self, query: Vectors, text: str, fits: Mask | None) -> Mask:

@@ -46,13 +46,13 @@ class VectorIndex:
         """Index unit rows, (n, dim) float32. exact: None decides by the number of rows."""
         start, (rows, dim) = time.perf_counter(), vectors.shape
         exact = rows <= EXACT_ROWS if exact is None else exact
-        training = vectors[:0] if exact else vectors[_sample(rows, training_rows(SCANN, rows, least=0))]
+        training = vectors[:0] if exact else vectors[sampled(rows, training_rows(SCANN, rows, least=0))]
         index = FaissIndex.build(FLAT if exact else SCANN, dim, rows, training, [vectors])
         kind, recall, queries, candidates = "exact", 1.0, 0, 0
         if not exact:
             import faiss
 
-            sample = _sample(rows, RECALL_QUERIES)
+            sample = sampled(rows, RECALL_QUERIES)
             nearest = faiss.knn(vectors[sample], vectors, TOP + 1, metric=faiss.METRIC_INNER_PRODUCT)
             recall = index.tune(sample, nearest, vectors.__getitem__, FIRST_SHARE, TIE)
             kind, queries, candidates = "approximate", len(sample), index.depth
@@ -81,5 +81,6 @@ class VectorIndex:
         return cls(FaissIndex(FLAT if report.kind == "exact" else SCANN, index, report.candidates), report, vectors)
 
 
-def _sample(rows: int, most: int) -> Rows:
+def sampled(rows: int, most: int) -> Rows:
+    """At most so many of the numbers below `rows`, at random, always the same."""
     return np.random.default_rng(0).choice(rows, min(rows, most), replace=False)

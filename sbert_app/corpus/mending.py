@@ -14,7 +14,7 @@ from sbert_app.corpus.reader import joined
 from sbert_app.corpus.values import UNCLEAR, UNREADABLE, Values, read
 from sbert_app.explain.cautions import is_foreign
 from sbert_app.tables import Skip, Table
-from sbert_app.wording import plural
+from sbert_app.wording import amount, plural
 
 MENDS = MARKUP, SPACES, DATES, REPEATS = "html", "spaces", "dates", "repeats"
 EXAMPLES = 3
@@ -92,19 +92,19 @@ def findings(table: Table, columns: Sequence[str]) -> Iterator[Finding]:
     filled = (texts != "").to_numpy()
     if not filled.all():
         empty = table.rows[~filled]
-        yield Finding(f"{len(empty):,} {plural(len(empty), 'row has', 'rows have')} no text and will be left out", empty)
+        yield Finding(f"{amount(len(empty), 'row has', 'rows have')} no text and will be left out", empty)
     yield from _repeats(table, columns, texts)
     for mend, has in ((MARKUP, "holds HTML"), (SPACES, "holds odd spaces or invisible characters")):
         after = joined(mended(table, columns, [mend]).frame, columns)
         if (changed := (texts != after).to_numpy()).any():
-            text = _rows(changed.sum(), has, has.replace("holds", "hold"))
+            text = amount(changed.sum(), f"row {has}", f"rows {has.replace('holds', 'hold')}")
             yield Finding(text, table.rows[changed], _pairs(texts[changed], after[changed]), mend)
     for column, cells in table.frame.drop(columns=list(columns)).items():
         if (dates := in_iso(cells)) is not None:
             yield from _dates(table, str(column), *dates)
     foreign = texts.str.slice(0, BEGINNING).map(is_foreign).to_numpy(bool)
     if foreign.any():
-        text = f"{_rows(foreign.sum(), 'does', 'do')} not look English"
+        text = f"{amount(foreign.sum(), 'row does', 'rows do')} not look English"
         yield Finding(text, table.rows[foreign], _pairs(texts[foreign], texts[foreign]))
 
 
@@ -129,7 +129,7 @@ def _repeats(table: Table, columns: Sequence[str], texts: "pd.Series[str]") -> I
         others = table.frame.drop(columns=list(columns))
         differing = int((again & ~pd.concat([texts, others], axis=1).duplicated().to_numpy()).sum())
         differ = f"; {differing:,} of them {plural(differing, 'differs', 'differ')} in other columns" if differing else ""
-        text = f"{_rows(again.sum(), 'repeats', 'repeat')} an earlier text{differ}"
+        text = f"{amount(again.sum(), 'row repeats', 'rows repeat')} an earlier text{differ}"
         yield Finding(text, table.rows[again], _pairs(texts[again], texts[again]), REPEATS)
 
 
@@ -150,10 +150,6 @@ def mended(table: Table, columns: Sequence[str], mends: Collection[str]) -> Tabl
 def _again(texts: "pd.Series[str]") -> NDArray[np.bool_]:
     """Which rows have a text that an earlier row has."""
     return (texts.duplicated() & (texts != "")).to_numpy()
-
-
-def _rows(count: int, one: str, many: str) -> str:
-    return f"{count:,} {plural(count, f'row {one}', f'rows {many}')}"
 
 
 def _pairs(before: "pd.Series[str]", after: "pd.Series[str]") -> list[tuple[str, str]]:

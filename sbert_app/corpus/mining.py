@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.corpus.index import VectorIndex
+from sbert_app.corpus.index import VectorIndex, sampled
 from sbert_app.step import Step
 from sbert_app.vectors import Vectors
 
@@ -145,7 +145,7 @@ class _BestPairs:
 
 def _check(vectors: Vectors, pairs: SimilarPairs) -> Vectors:
     """The true pairs above the floor of some sampled rows, as (cosine, 1 if found else 0), (m, 2)."""
-    sample = np.random.default_rng(0).choice(len(vectors), min(len(vectors), CHECKED_ROWS), replace=False)
+    sample = sampled(len(vectors), CHECKED_ROWS)
     scores = vectors[sample] @ vectors.T
     scores[np.arange(len(sample)), sample] = -np.inf
     positions, others = np.nonzero(scores >= np.float32(pairs.floor))

@@ -14,7 +14,7 @@ from sbert_app.corpus.filters import FilterColumn, filter_columns
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
 from sbert_app.tables import SPREADSHEET, Form, Skip, Table
-from sbert_app.wording import plural, row_list
+from sbert_app.wording import amount, row_list
 
 SENTENCE_NAMES = (
     "sentence", "sentences", "text", "texts", "sentence1", "question", "query", "message", "content", "body",
@@ -123,12 +123,19 @@ class Corpus:
 
 def guess_column(frame: pd.DataFrame) -> str:
     """Guess the sentence column: by its name, else by the most distinct words per row."""
-    by_name = {column.strip().lower(): column for column in reversed(frame.columns)}
-    for name in SENTENCE_NAMES:
-        if name in by_name:
-            return by_name[name]
+    if name := named(frame, SENTENCE_NAMES):
+        return name
     wordiness = {str(name): cells.nunique() * words_a_cell(cells) for name, cells in frame.head(200).items()}
     return max(wordiness, key=lambda name: wordiness[name])
+
+
+def named(frame: pd.DataFrame, names: Sequence[str]) -> str:
+    """The first column with one of these names, in the order of the names; "" if there is none."""
+    return next((column for name in names for column in frame.columns if plain_name(column) == name), "")
+
+
+def plain_name(column: str) -> str:
+    return re.sub(r"[\s-]+", "_", column.strip().lower())
 
 
 def words_a_cell(cells: "pd.Series[str]") -> float:
@@ -177,11 +184,14 @@ def existing(table: Table, columns: Sequence[str]) -> list[str]:
 
 
 def joined(frame: pd.DataFrame, columns: Sequence[str]) -> "pd.Series[str]":
-    """The text of each row: the cells of these columns without outer blanks; "" for none."""
-    parts = [frame[column].str.strip() for column in columns]
-    return (
-        parts[0] if len(parts) == 1 else pd.Series([" ".join(filter(None, row)) for row in zip(*parts, strict=True)], dtype=object)
-    )
+    """`joined_cells` of these columns."""
+    return pd.Series(joined_cells(frame[column] for column in columns), dtype=object)
+
+
+def joined_cells(columns: Iterable[Iterable[str]]) -> list[str]:
+    """The text of each row: its cells without outer blanks; "" for none."""
+    parts = [[cell.strip() for cell in column] for column in columns]
+    return parts[0] if len(parts) == 1 else [" ".join(filter(None, row)) for row in zip(*parts, strict=True)]
 
 
 def _remarks(texts: Sequence[str], sentences: list[str], rows: NDArray[np.int64], limits: Limits) -> list[str]:
@@ -189,5 +199,5 @@ def _remarks(texts: Sequence[str], sentences: list[str], rows: NDArray[np.int64]
     remarks = [f"Cut to {limits.row_characters:,} characters: {row_list(cut)}."] if cut else []
     repeated = len(sentences) - len(set(sentences))
     if repeated:
-        remarks.append(f"{repeated:,} {plural(repeated, 'row repeats', 'rows repeat')} an earlier sentence; kept, computed once.")
+        remarks.append(f"{amount(repeated, 'row repeats', 'rows repeat')} an earlier sentence; kept, computed once.")
     return remarks

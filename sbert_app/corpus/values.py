@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.cell_reading import COMMA, KINDS, OPPOSITE, POINT, Readings, last_moment
 from sbert_app.errors import UserError
-from sbert_app.wording import plural
+from sbert_app.wording import amount
 
 SCALE_SHARE = 0.5  # of the filled cells must be of one kind
 BLANKS = frozenset(("", "-", "–", "—", "n/a", "na", "nan", "nat", "none", "null"))
@@ -71,8 +71,7 @@ class Unread:
             if count := self.counts.get(state, 0):
                 are, they = ("is", "it is") if count == 1 else ("are", "they are")
                 rest = f"{are} {text}" if state == CONTRARY else f"{text}: {they} {rows_are}"
-                rows = plural(count, "row", "rows")
-                sentences.append(f"{count:,} {rows} of column '{self.column}', such as “{self.examples[state]}”, {rest}.")
+                sentences.append(f"{amount(count, 'row')} of column '{self.column}', such as “{self.examples[state]}”, {rest}.")
         return sentences
 
 
@@ -95,12 +94,6 @@ def read(cells: "pd.Series[str]") -> Values | None:
     seen = {convention for readings in chosen if len(readings) == 1 for convention in readings if convention}
     scale = ", ".join([best, *sorted(seen - {OPPOSITE[convention] for convention in seen})])
     return _placed(scale, cells, codes, texts, chosen)
-
-
-def scale_of(cells: "pd.Series[str]") -> str:
-    """The scale that `read` chooses, "" for none."""
-    values = read(cells)
-    return values.scale if values else ""
 
 
 def is_scale(scale: object) -> bool:

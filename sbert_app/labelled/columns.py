@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from sbert_app.corpus.reader import words_a_cell
+from sbert_app.corpus.reader import named, plain_name, words_a_cell
 from sbert_app.errors import UserError
 
 KINDS = {"scored": "Scored pairs", "labelled": "Labelled pairs", "triplets": "Triplets", "positives": "Pairs that belong together"}
@@ -55,16 +55,16 @@ def guess_mapping(frame: pd.DataFrame) -> ColumnRoles:
         return ColumnRoles("triplets", tuple(triplet))
     first, second = named(frame, FIRST), named(frame, SECOND)
     target = next(iter(named_targets(frame)), "")
-    prose = _prose(frame, exclude={target})
     if not (first and second):
+        prose = _prose(frame, exclude={target})
         if len(prose) == 3 and not target:
             return ColumnRoles("triplets", tuple(prose))
-        first, second = prose[:2] if len(prose) >= 2 else ("", "")
-    if not (first and second):
-        raise UserError(
-            f"Training needs two columns of sentences, or three for triplets. This file has: {', '.join(frame.columns)}. "
-            "Name them sentence1, sentence2 and score or label; or anchor, positive, negative."
-        )
+        if len(prose) < 2:
+            raise UserError(
+                f"Training needs two columns of sentences, or three for triplets. This file has: {', '.join(frame.columns)}. "
+                "Name them sentence1, sentence2 and score or label; or anchor, positive, negative."
+            )
+        first, second = prose[:2]
     target = target or _likely_target(frame, exclude={first, second})
     return ColumnRoles(target_kind(frame, target), (first, second), target) if target else ColumnRoles("positives", (first, second))
 
@@ -100,7 +100,7 @@ def target_kind(frame: pd.DataFrame, column: str) -> str:
         return "labelled"
     distinct = len({value for value in numeric if math.isfinite(value)})
     # Two different numbers are labels, or three under a name such as "label"; more, or a name such as "score", are scores.
-    return "labelled" if distinct <= (3 if _plain(column) in LABELS else 2) and _plain(column) not in SCORES else "scored"
+    return "labelled" if distinct <= (3 if plain_name(column) in LABELS else 2) and plain_name(column) not in SCORES else "scored"
 
 
 def guess_positive(labels: Sequence[str]) -> tuple[str, bool]:
@@ -115,12 +115,7 @@ def guess_positive(labels: Sequence[str]) -> tuple[str, bool]:
 
 def named_targets(frame: pd.DataFrame) -> list[str]:
     """The columns whose name says that they hold scores or labels, scores first."""
-    return [column for name in (*SCORES, *LABELS) for column in frame.columns if _plain(column) == name]
-
-
-def named(frame: pd.DataFrame, names: Sequence[str]) -> str:
-    """The first column with one of these names, in the order of the names; "" if there is none."""
-    return next((column for name in names for column in frame.columns if _plain(column) == name), "")
+    return [column for name in (*SCORES, *LABELS) for column in frame.columns if plain_name(column) == name]
 
 
 def number(text: str) -> float | None:
@@ -137,10 +132,6 @@ def number(text: str) -> float | None:
 def is_id(cells: Sequence[str]) -> bool:
     """Whether it looks like an id column: whole numbers, all different."""
     return len(set(cells)) == len(cells) and all(cell.isdigit() for cell in cells)
-
-
-def _plain(column: str) -> str:
-    return re.sub(r"[\s-]+", "_", column.strip().lower())
 
 
 def _prose(frame: pd.DataFrame, exclude: set[str]) -> list[str]:

@@ -7,9 +7,9 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.corpus.reader import guess_column, read_corpus
+from sbert_app.corpus.reader import guess_column, named, read_corpus
 from sbert_app.errors import UserError
-from sbert_app.labelled.columns import guess_mapping, guess_positive, named
+from sbert_app.labelled.columns import guess_mapping, guess_positive
 from sbert_app.labelled.examples import check_columns, read_examples
 from sbert_app.settings import Limits
 from sbert_app.tables import Table
@@ -48,9 +48,8 @@ class LabelledSentences:
     @property
     def most_frequent(self) -> float:
         """The accuracy of always predicting the most frequent class of the training rows, on the rows that are tested."""
-        tested = np.ones(len(self.targets), bool) if self.test is None else self.test
-        train = tested if self.test is None else ~tested
-        return float((self.targets[tested] == np.bincount(self.targets[train]).argmax()).mean())
+        train = self.targets if self.test is None else self.targets[~self.test]
+        return float((self.targets[self.tested] == np.bincount(train).argmax()).mean())
 
 
 def read_labelled_sentences(

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from sbert_app.corpus.reader import Corpus
+from sbert_app.corpus.reader import Corpus, joined_cells, named
 from sbert_app.errors import UserError
-from sbert_app.labelled.columns import named, number
+from sbert_app.labelled.columns import number
 from sbert_app.tables import Table
 from sbert_app.tables.table import guarded
 from sbert_app.vectors import Rows
@@ -43,9 +43,8 @@ def read_queries(corpus: Table, queries: Table, judgements: Table) -> Queries:
     document_ids, query_ids = _column(corpus, IDS["document"]), _column(queries, IDS["query"])
     rows = {name: row for row, name in enumerate(corpus.frame[document_ids])}
     relevant: dict[str, dict[int, float]] = {}
-    gains = _column(judgements, GAINS)
-    pairs = judgements.frame[_column(judgements, IDS["query"])], judgements.frame[_column(judgements, IDS["document"])]
-    for query, document, text in zip(*pairs, judgements.frame[gains], strict=True):
+    columns = [judgements.frame[_column(judgements, names)] for names in (GAINS, IDS["query"], IDS["document"])]
+    for text, query, document in zip(*columns, strict=True):
         gain = number(text)
         if gain is not None and gain > 0 and document in rows:
             relevant.setdefault(query, {})[rows[document]] = gain
@@ -80,7 +79,7 @@ def _texts(table: Table, frame: pd.DataFrame, ids: str) -> list[str]:
     columns = [name for name in frame.columns if name != ids]
     if not columns:
         raise UserError(f"'{table.name}' has no column of texts besides '{ids}'.")
-    return [" ".join(filter(None, map(str.strip, cells))) for cells in zip(*(frame[name] for name in columns), strict=True)]
+    return joined_cells(frame[name] for name in columns)
 
 
 def _column(table: Table, names: tuple[str, ...]) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.wording import plural, row_list
+from sbert_app.wording import amount, row_list
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +79,7 @@ def skipped_summary(skipped: Sequence[Skip]) -> list[str]:
     """One line per reason, such as "3 rows skipped, blank sentence: rows 4, 9, 12"."""
     counts = Counter(skip.reason for skip in skipped)
     return [
-        f"{count:,} {plural(count, 'row', 'rows')} skipped, {reason}: {row_list([s.row for s in skipped if s.reason == reason])}"
+        f"{amount(count, 'row')} skipped, {reason}: {row_list([s.row for s in skipped if s.reason == reason])}"
         for reason, count in counts.most_common()
     ]
 

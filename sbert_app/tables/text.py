@@ -13,7 +13,7 @@ from sbert_app.errors import UserError
 from sbert_app.tables.collecting import Collector, first_row, long_cell
 from sbert_app.tables.decoding import TextFile
 from sbert_app.tables.table import LINE_COLUMN, Content, Form
-from sbert_app.wording import storable
+from sbert_app.wording import amount, storable
 
 DELIMITERS = "\t;|,"
 NO_DELIMITER = "\x1f"  # occurs in no text: the file has one column
@@ -33,8 +33,8 @@ def read_txt(file: TextFile) -> Content:
 
 def read_csv(file: TextFile) -> Content:
     """Read cells delimited by comma, semicolon, tab, bar, or as a first line such as `sep=;` states."""
-    delimiter = _delimiter(file)
-    return _read_rows(file, csv_rows(file), "," if delimiter == NO_DELIMITER else delimiter)
+    rows, delimiter = csv_rows(file)
+    return _read_rows(file, rows, "," if delimiter == NO_DELIMITER else delimiter)
 
 
 def read_tsv(file: TextFile) -> Content:
@@ -42,10 +42,11 @@ def read_tsv(file: TextFile) -> Content:
     return _read_rows(file, tsv_rows(file), "\t")
 
 
-def csv_rows(file: TextFile) -> Iterator[list[str]]:
-    """The cells of each line of a csv file, header and all, as a stream. Raises UserError where it is no table."""
+def csv_rows(file: TextFile) -> tuple[Iterator[list[str]], str]:
+    """The cells of each line of a csv file, header and all, as a stream; its delimiter. Raises UserError where it is no table."""
     stated = STATED.fullmatch(next(file.lines(""), ""))
-    return _csv_rows(file, islice(file.lines(""), 1 if stated else 0, None), _delimiter(file))
+    delimiter = stated[1] if stated else _delimiter(file)
+    return _csv_rows(file, islice(file.lines(""), 1 if stated else 0, None), delimiter), delimiter
 
 
 def tsv_rows(file: TextFile) -> Iterator[list[str]]:
@@ -86,13 +87,11 @@ def _quotes(file: TextFile) -> bool:
 
 
 def _delimiter(file: TextFile) -> str:
-    """The stated delimiter, or the one that most lines contain equally often, else the most frequent one of the first line.
+    """The delimiter that most lines contain equally often, else the most frequent one of the first line.
 
     Of several, prefer one that is as frequent in the first line, then the most frequent one: a column of amounts such as 3,50
     makes the comma as regular as the semicolon between the columns.
     """
-    if stated := STATED.fullmatch(next(file.lines(""), "")):
-        return stated[1]
     first = file.read(SNIFFED_CHARACTERS, None).split("\n", SNIFFED_LINES)[:SNIFFED_LINES]
     lines = [re.sub(r'"[^"]*"', "", line) for line in first if line.strip()] or [""]
     regular: dict[str, tuple[bool, int]] = {}
@@ -135,7 +134,7 @@ def with_header(name: str, every_row: Iterable[list[str]]) -> tuple[list[str], l
     if start is None:
         raise UserError(f"'{name}' has no rows. Choose a file with at least one sentence.")
     skipped = sum(map(any, head[:start]))
-    notes = [f"{skipped} {'line' if skipped == 1 else 'lines'} above the header left out."] if skipped else []
+    notes = [f"{amount(skipped, 'line')} above the header left out."] if skipped else []
     header = [cell.strip() for cell in head[start]]
     named = any(header) and (all(map(_may_be_a_name, header)) or _asks(header, head[start + 1 :]))
     if not named:

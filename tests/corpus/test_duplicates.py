@@ -131,7 +131,7 @@ def test_equal_vectors_of_different_texts_beyond_the_limit_are_one_group(monkeyp
 def test_one_row_and_far_rows_have_no_duplicates():
     for vectors in (near_rows(1), np.eye(4, 16, dtype=np.float32)):
         found = duplicates(vectors)
-        assert len(found.grouping(0.5)) == len(found.best_pairs(0.5)) == len(found.borderline(0.5, 10)) == 0
+        assert len(found.grouping(0.5)) == len(found.best_pairs(0.5).scores) == len(found.borderline(0.5, 10).scores) == 0
         assert found.verdicts(found.grouping(0.5)).keep.all()
 
 
@@ -178,7 +178,7 @@ def test_borderline_pairs_are_the_nearest_on_both_sides():
     found = duplicates(near_rows(150, seed=6))
     border = found.borderline(0.8, 30)
     gaps = np.abs(border.scores - np.float32(0.8))
-    assert len(border) == 30 and (np.diff(gaps) >= 0).all() and {True, False} == set((border.scores >= 0.8).tolist())
+    assert len(border.scores) == 30 and (np.diff(gaps) >= 0).all() and {True, False} == set((border.scores >= 0.8).tolist())
     assert gaps.max() <= np.sort(np.abs(found.pairs.scores - np.float32(0.8)))[29] + 1e-6
 
 

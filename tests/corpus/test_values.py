@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sbert_app.corpus.filters import matching_rows
-from sbert_app.corpus.values import BLANK, CONTRARY, UNCLEAR, UNREADABLE, read, scale_of, values_on
+from sbert_app.corpus.values import BLANK, CONTRARY, UNCLEAR, UNREADABLE, read, values_on
 from sbert_app.errors import UserError
 from tests.mixed_columns import COLUMNS, EXPECTED
 
@@ -39,7 +39,7 @@ def test_what_is_not_read_is_told_with_its_number_and_an_example():
 def test_blanks_are_no_unread_cells():
     states = read(TABLE["points"]).states
     assert np.flatnonzero(states == BLANK).tolist() == [5, 7]
-    assert read(TABLE["nothing"]) is None and scale_of(pd.Series(["one", "two", "3"])) == ""
+    assert read(TABLE["nothing"]) is None and read(pd.Series(["one", "two", "3"])) is None
     with pytest.raises(UserError, match="holds neither numbers nor dates"):
         matching_rows(TABLE, {"nothing": {"from": "1"}})
 
@@ -58,7 +58,7 @@ def test_an_upper_bound_ends_with_the_year_month_or_day_that_it_names_and_a_mome
 
 
 def test_cells_of_a_stream_keep_the_convention_of_its_first_rows_and_contradictions_are_counted():
-    scale = scale_of(pd.Series(["04/13/2025", "03/04/2025"]))
+    scale = read(pd.Series(["04/13/2025", "03/04/2025"])).scale
     later = values_on(scale, pd.Series(["03/05/2025", "13/04/2025", "n/a", "soon"], name="day"))
     assert later.values[:2].tolist() == read(pd.Series(["2025-03-05", "2025-04-13"])).values.tolist()
     assert later.unread.counts == {0: 1, CONTRARY: 1, BLANK: 1, UNREADABLE: 1}

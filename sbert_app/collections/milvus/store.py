@@ -138,9 +138,9 @@ class MilvusCollection(Collection):
             records |= self._call("reading", "query", lambda page: {record[ROW]: record for record in page}, **settings)
         return self._table([records[row] for row in ids if row in records])
 
-    def sample(self, count: int, seed: int = 0) -> Rows:
+    def sample(self, count: int) -> Rows:
         """See `rows.sample`: rows of at most 64 of the files, each as likely as any other of these."""
-        return sample(self._count, self._known, len(self.facts.files), count, seed)
+        return sample(self._count, self._known, len(self.facts.files), count)
 
     def scan(self, batch: int = 10_000) -> Iterator[pa.Table]:
         """All rows, in ascending order of ids, at most `batch` at a time, as they are when it begins."""

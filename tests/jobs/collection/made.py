@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sbert_app.collections.collection import FILE_BITS, METADATA, Facts, embedding_column
 from sbert_app.collections.folder import FolderCollection
-from sbert_app.corpus.values import scale_of
+from sbert_app.corpus.values import read
 from sbert_app.models.encoder import Encoder
 from sbert_app.vectors import unit_rows
 
@@ -28,7 +28,7 @@ def make(folder: Path, encoder: Encoder, count: int = 200, files: Sequence[str] 
 
     records = tickets(count)
     columns = [column for column in records[0] if column != "text"]
-    scales = {column: scale for column in columns if (scale := scale_of(pd.Series([row[column] for row in records])))}
+    scales = {name: values.scale for name in columns if (values := read(pd.Series([row[name] for row in records])))}
     facts = Facts(encoder.name, encoder.fingerprint, encoder.dim, "text", tuple(columns), scales, tuple(files))
     facts = replace(facts, **other)
     embeddings = unit_rows(encoder.encode([row["text"] for row in records], encoder.document_prompt))
