@@ -152,6 +152,12 @@ class CorpusMap:
         many = self.clustering.count > MANY
         return [self.clustering, *([merged(self.clustering, self.projection.points, GROUPS)] if many else [])]
 
+    @cached_property
+    def alone(self) -> dict[int, int]:
+        """By their numbers, the groups that hold one cluster only, and that cluster."""
+        held = [{*self.clustering.labels[level.members(n)].tolist()} for level in self.levels[1:] for n in range(level.count)]
+        return {group: clusters.pop() for group, clusters in enumerate(held) if len(clusters) == 1}
+
     def centres(self) -> list[list[float]]:
         """The median point of each cluster, then of each group of clusters."""
         members = (level.members(number) for level in self.levels for number in range(level.count))

@@ -39,6 +39,16 @@ def test_many_clusters_are_also_named_in_groups_after_their_own_names():
     assert len(few.annotations) == few.meta["clusters"] == 3
 
 
+def test_a_named_cluster_that_is_a_group_of_its_own_has_no_other_name_beside_it():
+    made = grouped_map(35, 700)
+    group, cluster = next(iter(made.alone.items()))
+    assert np.unique(made.clustering.labels[made.levels[1].members(group)]).tolist() == [cluster]
+    joined = next(number for number in range(35) if number not in made.alone.values())
+    figure = map_figure(made.renamed(cluster, "Refunds").renamed(joined, "Returns")).layout
+    assert figure.annotations[35 + group].text == figure.annotations[cluster].text == "Refunds"
+    assert list(figure.meta["given"]) == [joined]
+
+
 def test_points_that_are_not_selected_are_grey_but_seen():
     traces = map_figure(small_map()).data[:-2]
     assert {trace.unselected.marker.color for trace in traces} == {GREY}

@@ -57,7 +57,7 @@ def map_figure(corpus_map: CorpusMap, by: str = CLUSTERS, texts: bool = False) -
     figure = _with_overlays(traces, corpus_map.query)
     meta = {"texts": inside, "map": corpus_map.projection.id, "figure": secrets.token_hex(4), "centres": corpus_map.centres()}
     # The names after those of the clusters are of groups of clusters; what a visitor named is named at any zoom.
-    meta |= {"clusters": corpus_map.clustering.count, "given": [*corpus_map.given_names]}
+    meta |= {"clusters": corpus_map.clustering.count, "given": _at_any_zoom(corpus_map)}
     meta |= {"others": corpus_map.other_centres()} if corpus_map.comparison else {}
     # For categories of a column and rows without a value, not for clusters, named on the map.
     legend = colours.of_column if isinstance(colours, Categories) else not np.isfinite(colours.values).all()
@@ -155,7 +155,14 @@ def labels(corpus_map: CorpusMap) -> list[str]:
     given, words = corpus_map.given_names, corpus_map.projection.words
     groups = [_label(name) for level in corpus_map.levels[1:] for name in names(words.keywords(level.labels))]
     own = [_given(given[number]) if number in given else _label(name) for number, name in enumerate(corpus_map.made_names)]
+    for group, cluster in corpus_map.alone.items():
+        groups[group] = own[cluster]
     return own + groups
+
+
+def _at_any_zoom(corpus_map: CorpusMap) -> list[int]:
+    """The clusters that a visitor named, but for those that are a group of their own, which has the name from afar."""
+    return [number for number in corpus_map.given_names if number not in corpus_map.alone.values()]
 
 
 def _label(name: str) -> str:
@@ -187,7 +194,7 @@ def message(**parts: Any) -> str:
 
 def renamed(corpus_map: CorpusMap) -> str:
     """A message: the names of clusters, and the clusters that a visitor named."""
-    return message(map=corpus_map.projection.id, names=labels(corpus_map), given=[*corpus_map.given_names])
+    return message(map=corpus_map.projection.id, names=labels(corpus_map), given=_at_any_zoom(corpus_map))
 
 
 def highlight(rows: NDArray[np.integer] | None, ringed: Points | None = None, **parts: Any) -> str:
