@@ -15,7 +15,7 @@ import numpy as np
 from sbert_app.corpus.cache import EmbeddingCache
 from sbert_app.corpus.ranking.lexical import ticking
 from sbert_app.models.files.trained_for import check_one_score
-from sbert_app.runtime.usage import Usage
+from sbert_app.runtime.quota_usage import Usage
 from sbert_app.runtime.visitors import ASKING, Turns
 from sbert_app.step import each_within
 from sbert_app.vectors import Rows, Vectors, in_order

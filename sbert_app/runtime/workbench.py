@@ -20,8 +20,8 @@ from sbert_app.runs.run import Runs
 from sbert_app.runtime.device import Device, Embedder
 from sbert_app.runtime.examples import ExampleCorpora
 from sbert_app.runtime.line import ActiveJobs, Line
+from sbert_app.runtime.quota_usage import Usage
 from sbert_app.runtime.sessions import Sessions
-from sbert_app.runtime.usage import Usage
 from sbert_app.runtime.worker import Worker, train
 from sbert_app.settings import Settings
 

@@ -17,7 +17,7 @@ from sbert_app.runs.records import FAILED, RUNNING, STOPPED, WAITING, RunInfo
 from sbert_app.runs.run import Run
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.line import give_back
-from sbert_app.runtime.usage import MEASURED, TRAINING, Usage
+from sbert_app.runtime.quota_usage import MEASURED, TRAINING, Usage
 from sbert_app.storage import FULL, write_failure, writing
 from sbert_app.watching import Private, admitted, watched
 

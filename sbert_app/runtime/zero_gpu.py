@@ -31,7 +31,7 @@ from sbert_app.runs.run import Run
 from sbert_app.runtime import loan
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.loan import Loan
-from sbert_app.runtime.usage import Usage
+from sbert_app.runtime.quota_usage import Usage
 from sbert_app.settings import Settings
 from sbert_app.step import Step
 from sbert_app.timing.experiment import RaceRequest

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from sbert_app.errors import EndedEarlyError, FaultError, UserError
-from sbert_app.runtime.usage import SpentError
+from sbert_app.runtime.quota_usage import SpentError
 from sbert_app.runtime.visitors import Visitor, asking
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.serve.embeddings import EmbeddingRequest, EmbeddingService, RefusedError

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sbert_app.errors import UserError
-from sbert_app.runtime.usage import SpentError
+from sbert_app.runtime.quota_usage import SpentError
 from sbert_app.runtime.visitors import ASKING, Visitor, asking, network_address
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import BASIC, HUGGING_FACE, Settings

@@ -16,7 +16,7 @@ from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import DAMAGED, FINISHED, INTERRUPTED, RUNNING, STOPPED, Event, RunInfo, RunState
 from sbert_app.runs.run import Run
-from sbert_app.runtime.usage import TRAINING
+from sbert_app.runtime.quota_usage import TRAINING
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.storage import atomic_folder, writing
 

@@ -15,8 +15,8 @@ from sbert_app.quotas import ANONYMOUS, HOSTED_QUOTAS, MOST_COUNTS, SIGNED_IN, C
 from sbert_app.runs.records import STOPPED
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.line import ActiveJobs, Line, Stop
+from sbert_app.runtime.quota_usage import DEVICE, TRAINING, SpentError, Usage
 from sbert_app.runtime.session import Session
-from sbert_app.runtime.usage import DEVICE, TRAINING, SpentError, Usage
 from sbert_app.runtime.visitors import ASKING, Visitor, asking, each_asking
 from sbert_app.runtime.worker import Worker
 
@@ -200,7 +200,7 @@ def test_what_is_counted_stays_bounded(clock):
 def test_seconds_on_the_device_are_the_visitors_whose_step_it_is(monkeypatch):
     usage, now = usage_of(device_seconds=10), [0.0]
     device = Device(usage)
-    monkeypatch.setattr("sbert_app.runtime.usage.time", SimpleNamespace(time=Clock(), perf_counter=lambda: now[0]))
+    monkeypatch.setattr("sbert_app.runtime.quota_usage.time", SimpleNamespace(time=Clock(), perf_counter=lambda: now[0]))
 
     def steps():
         for _ in range(3):
@@ -251,7 +251,7 @@ def test_a_corpus_is_counted_where_it_is_indexed(shared_bench, monkeypatch):
 def test_a_training_ends_where_its_minutes_end_and_says_when_it_can_go_on(monkeypatch):
     usage, now = usage_of(training_minutes=2), [0.0]
     device = Device(usage)
-    monkeypatch.setattr("sbert_app.runtime.usage.time", SimpleNamespace(time=Clock(), perf_counter=lambda: now[0]))
+    monkeypatch.setattr("sbert_app.runtime.quota_usage.time", SimpleNamespace(time=Clock(), perf_counter=lambda: now[0]))
     states: list[tuple[str, ...]] = []
     lock = SimpleNamespace(release=lambda: None)
 
