@@ -64,7 +64,7 @@ def index_corpus(call: Call, options: IndexOptions) -> Steps:
     if step.result is None:
         return
     indexed, source, passages = step.result, step.result.corpus, len(step.result.passages or ())
-    notes = [*step.notes, *source.notes, *skipped_summary(source.skipped), *cautions(call.bench, session)]
+    notes = [*step.notes, *source.notes, *skipped_summary(source.skipped), *cautions(call.bench, indexed)]
     summary = {
         "corpus": session.id,
         "sentences": len(source),

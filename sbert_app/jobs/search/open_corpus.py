@@ -12,7 +12,7 @@ import numpy as np
 from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.filters import FilterColumn, filter_columns
 from sbert_app.corpus.hits import MAXSIM, RANKINGS, FormerIndex
-from sbert_app.corpus.indexed import DENSE
+from sbert_app.corpus.indexed import DENSE, IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.explain.cautions import unread
 from sbert_app.jobs import validation
@@ -71,9 +71,13 @@ def query_caution(encoder: "Encoder", query: str) -> tuple[str, ...]:
     return (f"The query {reason}: do not rely on these hits.",) if reason else ()
 
 
-def cautions(bench: Workbench, session: Session) -> tuple[str, ...]:
-    """What to mind in searches of the open corpus: rows that its model hardly reads."""
-    return corpus_caution(encoder_of(bench, session), session.corpus().corpus.sentences)
+def cautions(bench: Workbench, indexed: IndexedCorpus) -> tuple[str, ...]:
+    """What to mind in scores of a corpus: rows that its model hardly reads. Nothing if that model is gone."""
+    try:
+        encoder = bench.registry.encoder_of(indexed.model, indexed.fingerprint)
+    except UserError:
+        return ()
+    return corpus_caution(encoder, indexed.corpus.sentences)
 
 
 def corpus_caution(encoder: "Encoder", sentences: Sequence[str]) -> tuple[str, ...]:

@@ -158,7 +158,7 @@ class DuplicatesPanel:
     def _shown(self, session: Session, findings: Findings) -> Updates:
         """Everything that depends on the threshold."""
         borderline = view.borderline(findings.borderline(BORDERLINE), findings.threshold, session.get(SecondOpinion))
-        headline = html.cautions(cautions(self._bench, session)) + view.headline(findings)
+        headline = html.cautions(cautions(self._bench, findings.mined.indexed)) + view.headline(findings)
         return {self.headline: headline, self.borderline: borderline, **self._decided(findings)}
 
     def _on_remove(self, session: Session, threshold: float, remove: str) -> Updates:

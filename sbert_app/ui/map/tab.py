@@ -126,7 +126,7 @@ class MapTab:
     def _grouped(self, session: Session, corpus_map: CorpusMap) -> Updates:
         return {
             **self._coloured(corpus_map, colouring.CLUSTERS),
-            self.panel.summary: html.cautions(cautions(self._bench, session)) + view.summary(corpus_map),
+            self.panel.summary: html.cautions(cautions(self._bench, corpus_map.projection.indexed)) + view.summary(corpus_map),
             self.panel.groups: lists.cluster_list(corpus_map),
             self.panel.numbers: view.numbers(corpus_map),
             **self.panel.deselected(session),

@@ -96,7 +96,7 @@ class SearchTab:
         status = collection_card(collection) if collection else card(indexed, session.get(Indexing))
         shown = {
             self.body: gr.Column(visible=True),
-            self.status: status + html.cautions(cautions(self._bench, session)),
+            self.status: status + html.cautions(cautions(self._bench, indexed)),
             self.judging.row: gr.Row(visible=collection is None),
             self.standing.block: gr.Accordion(visible=collection is None and session.get(Within) is None),
             **self.judging.shown(session),

@@ -56,7 +56,7 @@ def test_names_numbers_and_single_words_are_no_other_language(encoder, query):
 
 
 def test_a_corpus_tells_how_many_rows_are_in_another_language(shared_bench, encoder, searched):
-    assert cautions(shared_bench, searched)[0].startswith("3 of 23 rows are in a language or script that ")
+    assert cautions(shared_bench, searched.corpus())[0].startswith("3 of 23 rows are in a language or script that ")
     many = [*sentences("support_tickets.csv"), *GERMAN * 300]
     count = int(corpus_caution(encoder, many)[0].split()[1].replace(",", ""))
     assert 800 <= count <= 1000
