@@ -22,7 +22,7 @@ LABEL_AGREEMENT = 2 / 3  # the share of the groups within which a label is the s
 class Mined:
     """A corpus, its mined duplicates, seconds by stage, and the cross-encoder's scores so far by (row1, row2) of the file.
 
-    always: the rows of groups that the visitor keeps whole, counted from 0.
+    always: the rows of groups that the visitor keeps whole, counted from 0. cautions: what to mind in the scores.
     """
 
     indexed: IndexedCorpus
@@ -31,6 +31,7 @@ class Mined:
     cross_scores: dict[tuple[int | str, int | str], float] = field(default_factory=dict)
     always: set[int] = field(default_factory=set)
     joined: Joined | None = None  # of a collection: how its rows were compared
+    cautions: tuple[str, ...] = ()
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
     @property

@@ -17,6 +17,7 @@ from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross
 from sbert_app.jobs.declaring.option import choice, number, option, output, upload, whole
 from sbert_app.jobs.duplicates.joining import join
 from sbert_app.jobs.duplicates.overlap import compare_file, in_line, kept
+from sbert_app.jobs.search.open_corpus import cautions
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import Bounds, how_to_read
 from sbert_app.runtime.line import StoppedError
@@ -65,7 +66,7 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Steps:
         if call.session.get(Mined) is None:
             return
     findings = findings_of(call.session, options.threshold, options.remove)
-    summary, lines = findings.summary(options.top), _lines(findings, options.top)
+    summary, lines = findings.summary(options.top), [*findings.mined.cautions, *_lines(findings, options.top)]
     if options.against is not None:
         for compared in compare_file(call.bench, call.session, options.against):
             yield compared
@@ -139,8 +140,9 @@ def _mined(bench: Workbench, indexed: IndexedCorpus, opened: OpenCollection | No
         compared = bench.device.each(find_duplicates(indexed.corpus.sentences, indexed.embeddings, indexed.index))
     mined = (Step(s.stage, s.done, s.total, result=Mined(indexed, s.result, {}) if s.result else None) for s in compared)
     for step in join(opened) if opened else mined:
-        seconds = time.perf_counter() - start
-        yield replace(step, seconds=seconds, result=step.result and replace(step.result, seconds={MINE: seconds}))
+        seconds, found = time.perf_counter() - start, step.result
+        told = found and replace(found, seconds={MINE: seconds}, cautions=cautions(bench, found.indexed))
+        yield replace(step, seconds=seconds, result=told)
 
 
 def findings_of(session: Session, threshold: float, remove: str = SIMILAR) -> Findings:

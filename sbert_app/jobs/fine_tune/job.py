@@ -135,7 +135,7 @@ def options_of(run: RunState) -> dict[str, Any] | None:
 def _in_shell(bench: Workbench, data: TrainingData, plan: Plan, out: Path) -> Steps:
     """Train in this process, or resume a killed run; then move the model to `out` and delete the run."""
     if interrupted := running.interrupted_run(bench, plan, data):
-        yield Step(f"going on with the run that was interrupted on {interrupted.info().created}")
+        yield Step(f"going on with the run of {interrupted.info().created}, which was interrupted")
     run = interrupted or running.create(bench, data, plan)
     try:
         with run.lock():

@@ -13,7 +13,6 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.duplicates import job
 from sbert_app.jobs.duplicates.job import DEFAULT_THRESHOLD, MOST_LISTED, SecondOpinion, findings_of
 from sbert_app.jobs.labelling import best_threshold
-from sbert_app.jobs.search.open_corpus import cautions
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -158,7 +157,7 @@ class DuplicatesPanel:
     def _shown(self, session: Session, findings: Findings) -> Updates:
         """Everything that depends on the threshold."""
         borderline = view.borderline(findings.borderline(BORDERLINE), findings.threshold, session.get(SecondOpinion))
-        headline = html.cautions(cautions(self._bench, findings.mined.indexed)) + view.headline(findings)
+        headline = html.cautions(findings.mined.cautions) + view.headline(findings)
         return {self.headline: headline, self.borderline: borderline, **self._decided(findings)}
 
     def _on_remove(self, session: Session, threshold: float, remove: str) -> Updates:

@@ -9,6 +9,7 @@ import pytest
 from sbert_app.corpus.indexed import WORDS
 from sbert_app.explain.cautions import unread
 from sbert_app.explain.words import TokenVectors
+from sbert_app.jobs.duplicates.job import mine
 from sbert_app.jobs.search.open_corpus import cautions, corpus_caution, query_caution
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from tests.searching import indexed, search
@@ -73,3 +74,8 @@ def test_a_word_of_two_languages_counts_once_however_often_it_is_repeated():
         words = text.split()
         tokens = TokenVectors(words, np.repeat(np.arange(len(words)), 2), np.empty((2 * len(words), 0), np.float32), False)
         assert (unread(text, tokens, a_sample_word=3.0) == "") == is_read
+
+
+def test_duplicates_of_such_a_corpus_come_with_the_caution(shared_bench, searched):
+    *_, last = mine(shared_bench, searched)
+    assert last.result.cautions == cautions(shared_bench, searched.corpus()) != ()
