@@ -14,7 +14,8 @@ BROKEN = "() => axe.run({resultTypes: ['violations']}).then(({violations}) => vi
 
 
 def faults(page: Page) -> list[str]:
-    """Rules broken, with the first element of each."""
+    """Rules broken, with the first element of each, once the plots' script is read: until then Gradio draws an empty frame."""
+    expect(page.locator("[aria-label='Empty value']:visible")).to_have_count(0)
     if page.evaluate("!window.axe"):  # half a megabyte
         page.evaluate(Axe().axe_script)
     return [f"{v['id']}: {v['nodes'][0]['html'][:160]}" for v in page.evaluate(BROKEN) if v["impact"] in SERIOUS]
