@@ -133,12 +133,12 @@ def test_no_modules_import_each_other():
 
 
 def test_the_rule_catches_a_breach():
-    assert breach("corpus.index", "sbert_app.jobs.search.searching") and breach("errors", "sbert_app.settings")
-    forbidden = {"jobs.search.job": "gradio", "corpus.index": "torch.nn", "models.x": "sentence_transformers"}
+    assert breach("corpus.vector_index", "sbert_app.jobs.search.searching") and breach("errors", "sbert_app.settings")
+    forbidden = {"jobs.search.job": "gradio", "corpus.vector_index": "torch.nn", "models.x": "sentence_transformers"}
     assert all(breach(own, module) for own, module in forbidden.items())
     assert breach("ui.map.tab", "sbert_app.ui.search.view") and breach("ui.map.view", "gradio")
     assert not breach("ui.map.tab", "sbert_app.ui.kit.html") and not breach("ui.map.tab", "gradio")
-    assert not breach("jobs.search.job", "sbert_app.corpus.index") and not breach("models.encoder", "torch")
+    assert not breach("jobs.search.job", "sbert_app.corpus.vector_index") and not breach("models.encoder", "torch")
 
 
 def test_folders_stay_small():

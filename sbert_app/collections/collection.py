@@ -12,8 +12,8 @@ import pandas as pd
 import pyarrow as pa
 
 from sbert_app.corpus.faiss_index import EXACT, INDEXES, TOP, recall
-from sbert_app.corpus.index import EXACT_ROWS
 from sbert_app.corpus.values import is_scale
+from sbert_app.corpus.vector_index import EXACT_ROWS
 from sbert_app.errors import UserError
 from sbert_app.vectors import Rows, Vectors, unit_rows
 

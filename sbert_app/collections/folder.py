@@ -20,7 +20,7 @@ from sbert_app.collections.segments import PARTS, Segments, damaged, write_segme
 from sbert_app.collections.snapshot import FILE, LOG, Snapshot, compact, live, logged, note, paths_of, stamp_of, written
 from sbert_app.corpus.faiss_index import EXACT, SCANN, TOP, FaissIndex, closest, training_rows
 from sbert_app.corpus.filters import conditions
-from sbert_app.corpus.index import sampled
+from sbert_app.corpus.vector_index import sampled
 from sbert_app.storage import hold, writing
 from sbert_app.vectors import Rows, Vectors
 

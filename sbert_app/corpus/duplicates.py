@@ -14,8 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sbert_app.corpus.groups import Grouping, Neighbourhoods
-from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.mining import SimilarPairs, mine
+from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.step import Step
 from sbert_app.vectors import Rows, Vectors
 

@@ -11,10 +11,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sbert_app.corpus.duplicates import Copies, Duplicates
-from sbert_app.corpus.index import sampled
 from sbert_app.corpus.mining import mine
 from sbert_app.corpus.ranking.fusion import best_first, best_rows, hybrid
 from sbert_app.corpus.ranking.lexical import WORD, LexicalIndex
+from sbert_app.corpus.vector_index import sampled
 from sbert_app.settings import ASSETS
 from sbert_app.step import Step
 from sbert_app.vectors import Rows, Vectors, unit_rows

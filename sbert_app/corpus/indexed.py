@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.filters import matching_rows
 from sbert_app.corpus.growing import Growing
-from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.passages import COST, Passages
 from sbert_app.corpus.ranking.fusion import Scores, best_first, best_rows, hybrid
 from sbert_app.corpus.ranking.lexical import LexicalIndex
 from sbert_app.corpus.ranking.maxsim import Part, TokenCache, TokenComparison
 from sbert_app.corpus.reader import Corpus
+from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.explain.scale import Calibration
 from sbert_app.vectors import Rows, Vectors, unit_rows
 

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from sbert_app import storage
-from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.passages import Passages
 from sbert_app.corpus.ranking.lexical import LexicalIndex
 from sbert_app.corpus.reader import Corpus
+from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.errors import UserError
 from sbert_app.tables import Form, Skip
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.corpus.index import VectorIndex, sampled
+from sbert_app.corpus.vector_index import VectorIndex, sampled
 from sbert_app.step import Step
 from sbert_app.vectors import Vectors
 

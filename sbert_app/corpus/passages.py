@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.ranking.lexical import Span
+from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.vectors import Rows, Vectors, unit_rows
 
 if TYPE_CHECKING:

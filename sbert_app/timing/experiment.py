@@ -16,10 +16,10 @@ from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.models.registry import Registry
 from sbert_app.step import Step
 from sbert_app.timing import measurements
+from sbert_app.timing.lane import Device
 from sbert_app.timing.measurements import SmallRun, median_seconds, query_timings, small_run
 from sbert_app.timing.race import DONE, STOPPED, Race, RaceCorpus, RaceState, product_throughput
 from sbert_app.timing.result import Conditions, TimingResult
-from sbert_app.timing.throughput import Device
 from sbert_app.vectors import unit_rows
 
 READY_SECONDS = 4  # to wait for the faster engine of a model just loaded

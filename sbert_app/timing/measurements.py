@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sbert_app.corpus.index import VectorIndex
+from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.models.words.vectors import AverageWordVectors
-from sbert_app.timing.throughput import Device, Lane, Throughput, finish
+from sbert_app.timing.extrapolation import Throughput
+from sbert_app.timing.lane import Device, Lane, finish
 from sbert_app.vectors import Rows, Vectors, unit_rows
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sbert_app.timing.extrapolation import Throughput, Turn, pairs_of
+from sbert_app.timing.lane import Device, Lane
 from sbert_app.timing.result import ClosestPair, Conditions, FoundPair, TimingResult
-from sbert_app.timing.throughput import Device, Lane, Throughput, Turn, pairs_of
 from sbert_app.vectors import Rows, Vectors, unit_rows
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from itertools import chain
 
 from sbert_app.evaluation import paper
 from sbert_app.models.files.trained_for import in_words
+from sbert_app.timing.extrapolation import DISTURBED, MOST_SPREAD, Extrapolation, pairs_of
 from sbert_app.timing.measurements import SBERT_PASSES, QueryTiming
 from sbert_app.timing.result import CROSS, SBERT, Conditions, TimingResult
-from sbert_app.timing.throughput import DISTURBED, MOST_SPREAD, Extrapolation, pairs_of
 from sbert_app.wording import digits, spoken
 
 MEASURED, EXTRAPOLATED, PUBLISHED = "measured", "extrapolated", "published"

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 
 from sbert_app.evaluation.agreement import Agreement
 from sbert_app.evaluation.verdict import Verdict
+from sbert_app.timing.extrapolation import MOST_SPREAD, Extrapolation, Throughput, pairs_of, power_law
 from sbert_app.timing.measurements import QueryTiming, SmallRun
-from sbert_app.timing.throughput import MOST_SPREAD, Extrapolation, Throughput, pairs_of, power_law
 
 CROSS, SBERT = "cross-encoder", "sbert"
 MOST_SENTENCES = 1_000_000  # the largest number to extrapolate to

@@ -34,7 +34,7 @@ from sbert_app.ui.timing import tab as timing
 
 CLEAN_SECONDS = 3600
 QUICK_AT_ONCE = 16  # concurrent quick requests of one kind; heavy jobs wait in the lines of the workbench
-QUICK_OF_ONE = 8  # of one visitor: others find a free place at once
+QUICK_OF_ONE = 2  # of one visitor: eight took as long for 200 comparisons, and another visitor waits for those on their way
 MOST_QUEUED = 1_000
 # Gradio looks for requests 1,000 times a second, and 100 times for `gr.Progress`, unused here: 4 % of a core for nothing.
 POLL_SECONDS, PROGRESS_SECONDS = 0.005, 1.0

@@ -22,7 +22,7 @@ from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, choose_hardware
 from sbert_app.models.files.finding import CROSS_ENCODER, bundled_folder
-from sbert_app.timing.throughput import pairs_of
+from sbert_app.timing.extrapolation import pairs_of
 from tests.benchmarks import data, models, quality
 from tests.benchmarks.contention import beside_others
 from tests.benchmarks.driven_plainly import Encode, has_onnx_runtime, onnx_runtime, openvino_plainly

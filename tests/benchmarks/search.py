@@ -5,9 +5,9 @@ import time
 
 import numpy as np
 
-from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import HYBRID, IndexedCorpus
 from sbert_app.corpus.reader import read_corpus
+from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.settings import Limits
 from sbert_app.tables import table_from_lines
 from sbert_app.vectors import unit_rows

@@ -14,8 +14,8 @@ from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import bundled_folder
+from sbert_app.timing.extrapolation import pairs_of
 from sbert_app.timing.race import Race, closest_pair
-from sbert_app.timing.throughput import pairs_of
 from sbert_app.vectors import unit_rows
 from tests.benchmarks import data, models
 from tests.benchmarks.timing import alternate, seconds_of

@@ -118,7 +118,7 @@ def test_a_click_counts_while_the_run_before_is_leaving_and_a_double_click_once(
         expect(page.locator("#stop")).to_be_visible()
     left.set()
     expect(page.locator("#corpus-menu")).to_contain_text("left.txt")
-    while len(ended := [about["outcome"] for about in told() if about["job"] == "corpus.index"]) < 2:
+    while len(ended := [about["outcome"] for about in told() if about["job"] == "corpus.vector_index"]) < 2:
         page.wait_for_timeout(50)
     assert ended[:2] == ["stopped", "ok"]
 

@@ -9,9 +9,9 @@ from sentence_transformers import util
 
 from sbert_app.corpus import mining
 from sbert_app.corpus.duplicates import find_duplicates
-from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus
+from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.jobs.duplicates.overlap import find_overlap
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.vectors import unit_rows

@@ -7,11 +7,11 @@ import pytest
 from sbert_app.corpus import index as module
 from sbert_app.corpus.faiss_index import SCANN, TARGET_RECALL, FaissIndex
 from sbert_app.corpus.filters import facets, filter_columns, label_columns, matching_rows
-from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import HYBRID, IndexedCorpus
 from sbert_app.corpus.ranking.fusion import best_rows
 from sbert_app.corpus.ranking.lexical import LexicalIndex, tokenize
 from sbert_app.corpus.reader import Corpus
+from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.errors import UserError
 from sbert_app.vectors import unit_rows
 

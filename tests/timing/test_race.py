@@ -9,8 +9,8 @@ import pytest
 
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.models.words.vectors import AverageWordVectors
-from sbert_app.timing import measurements, race, throughput
-from sbert_app.timing.throughput import Lane, finish
+from sbert_app.timing import measurements, race
+from sbert_app.timing.lane import Lane, finish
 from sbert_app.vectors import unit_rows
 
 
@@ -21,7 +21,7 @@ def models(shared_bench):
 
 @pytest.fixture
 def clock(hand_clock, monkeypatch):
-    monkeypatch.setattr(throughput, "time", hand_clock)
+    monkeypatch.setattr("sbert_app.timing.lane.time", hand_clock)
     return hand_clock
 
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from sbert_app.timing.extrapolation import DISTURBED, Throughput, Turn
 from sbert_app.timing.race import LaneState, RaceState
 from sbert_app.timing.report import figures, in_lines
 from sbert_app.timing.result import ClosestPair, Conditions, FoundPair, TimingResult
-from sbert_app.timing.throughput import DISTURBED, Throughput, Turn
 from sbert_app.ui.timing import numbers_view, race_view, view
 from sbert_app.ui.timing.numbers_view import page
 from sbert_app.ui.timing.race_view import race_chart

@@ -11,8 +11,8 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.map.job import ClusterOptions, draw
 from sbert_app.jobs.map.kept import preview
 from sbert_app.mapping.projection import Drift
+from sbert_app.timing.extrapolation import Throughput, Turn
 from sbert_app.timing.result import Conditions, TimingResult
-from sbert_app.timing.throughput import Throughput, Turn
 from sbert_app.ui.map.tab import MapTab
 from sbert_app.ui.timing.tab import _TimingTab
 from tests.searching import indexed

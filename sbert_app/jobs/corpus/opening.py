@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.growing import Growing, StaticVectors
-from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.corpus.ranking.lexical import LexicalIndex
 from sbert_app.corpus.reader import Corpus
+from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.models.files.finding import DEFAULT_ENCODER, bundled_folder

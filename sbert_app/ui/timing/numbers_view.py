@@ -9,10 +9,10 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.evaluation import paper
 from sbert_app.jobs.timing import TIMING
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
+from sbert_app.timing.extrapolation import DISTURBED
 from sbert_app.timing.measurements import PLAIN, SMART, WORDS, SystemSpeed
 from sbert_app.timing.report import PUBLISHED, Figure, Published, figures, models_of_race
 from sbert_app.timing.result import TimingResult
-from sbert_app.timing.throughput import DISTURBED
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row, shell
 from sbert_app.ui.timing import view

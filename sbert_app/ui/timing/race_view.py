@@ -10,10 +10,10 @@ from markupsafe import Markup
 
 from sbert_app.evaluation import paper
 from sbert_app.models.files.trained_for import in_words
+from sbert_app.timing.extrapolation import Extrapolation, pairs_of
 from sbert_app.timing.race import LaneState, RaceCorpus, RaceState
 from sbert_app.timing.report import Published
 from sbert_app.timing.result import APPROXIMATE, CROSS, EXACT, MOST_SENTENCES, SBERT, TimingResult
-from sbert_app.timing.throughput import Extrapolation, pairs_of
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, spoken
 

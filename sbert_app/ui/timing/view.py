@@ -4,9 +4,9 @@ from markupsafe import Markup
 
 from sbert_app.evaluation import paper
 from sbert_app.models.files.trained_for import ANSWERS
+from sbert_app.timing.extrapolation import DISTURBED, Extrapolation, pairs_of
 from sbert_app.timing.report import Published, models_of_race
 from sbert_app.timing.result import APPROXIMATE, EXACT, TimingResult
-from sbert_app.timing.throughput import DISTURBED, Extrapolation, pairs_of
 from sbert_app.ui.kit import html
 from sbert_app.wording import spoken, times_100
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from sbert_app.corpus.hits import MAXSIM
-from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.corpus.ranking import missed as miss
+from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.runtime.examples import FOLDER
 from sbert_app.tables import read_table
 from tests.searching import explain as why_not

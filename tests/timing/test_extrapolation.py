@@ -2,8 +2,8 @@
 
 import pytest
 
+from sbert_app.timing.extrapolation import MOST_SPREAD, Extrapolation, Throughput, Turn, pairs_of, power_law
 from sbert_app.timing.report import Published
-from sbert_app.timing.throughput import MOST_SPREAD, Extrapolation, Throughput, Turn, pairs_of, power_law
 from sbert_app.wording import spoken
 
 YEAR = 365.25 * 86_400  # seconds
