@@ -13,16 +13,18 @@
     menu()?.setAttribute('aria-expanded', open);
   }
 
-  // The address names tab, corpus and query, so that a reload or a bookmark brings them back.
+  // The address names tab, corpus and query, so that a reload or a bookmark brings them back; "Back" opens the tab before.
+  const named = () => new URLSearchParams(location.search).get('tab') ?? 'similarity';
+  addEventListener('popstate', () => { tab(named()); remember(); });
   function place(values) {
-    if (values.tab) document.body.dataset.tab = values.tab;  // for style.css
     if (!arrived) return;
     if ('corpus' in values) sessionStorage.setItem(CORPUS, values.corpus ?? '');
     const url = new URL(location.href);
     for (const [key, value] of Object.entries(values)) {
       if (value) url.searchParams.set(key, value); else url.searchParams.delete(key);
     }
-    if (url.href !== location.href) history.replaceState(history.state, '', url);
+    const leaves = values.tab && values.tab !== named() && !document.getElementById('tour');
+    if (url.href !== location.href) history[leaves ? 'pushState' : 'replaceState'](history.state, '', url);
   }
 
   // Called when the page is loaded: what the address and this browser tab remember.
@@ -85,13 +87,12 @@
   function arrive() {
     arrived = true;
     document.body.classList.add('arrived');
-    place({ tab: new URLSearchParams(location.search).get('tab') });
     remember();
   }
 
-  // Called when a tab is chosen. What was said when the corpus was opened has been read by then.
+  // Called when a tab is shown. What was said when the corpus was opened has been read by then.
   function selected(tab, line) {
-    place({ tab });
+    document.body.dataset.tab = tab;  // for style.css
     document.querySelector('#tabs > .tab-wrapper [aria-selected=true]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     return line?.includes('role="status"') ? '' : line;
   }
@@ -142,6 +143,8 @@
       else if (corpus === 'cancel') target.closest('.card').classList.remove('asking');
       else window.studio.pick({ [corpus]: name });
     } else if (event.target.closest('#tabs')) unfold(false);
+    const chosenTab = event.target.closest('#tabs > .tab-wrapper [role=tab]')?.dataset.tabId;
+    if (chosenTab) place({ tab: chosenTab });  // not when it is shown: "Back" may come before that
     if (event.target.closest('#index-again')) unfold(true);  // there is its progress
     event.target.closest('[data-close]')?.closest('p').remove();
     const way = event.target.closest('button[data-tab]');

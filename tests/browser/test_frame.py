@@ -1,5 +1,7 @@
 """The bar: as high as promised, in one place on every tab, and what hangs from it never moves the page."""
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -153,6 +155,16 @@ def test_keys_open_tabs_and_search_and_are_dead_in_fields(shared_page):
     expect(query).to_be_focused()
     query.press("Escape")
     expect(query).not_to_be_focused()
+
+
+def test_back_opens_the_tab_before(shared_page):
+    page = shared_page
+    for name in ("Similarity", "Search", "Map"):
+        go_to(page, name)
+    for way, name in ((page.go_back, "Search"), (page.go_back, "Similarity"), (page.go_forward, "Search")):
+        way()
+        expect(page.get_by_role("tab", name=name, exact=True)).to_have_attribute("aria-selected", "true")
+        expect(page).to_have_url(re.compile(f"tab={name.lower()}"))
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
