@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sbert_app.corpus.values import VALUE, Unread, bound_on, read
+from sbert_app.corpus.values import VALUE, Unread, range_on, read
 from sbert_app.errors import UserError
 
 LABEL_COLUMNS, LABEL_LENGTH = 4, 60  # columns; characters of the longest value
@@ -99,10 +99,8 @@ def matching_rows(metadata: pd.DataFrame, filters: Mapping[str, Any]) -> Matchin
                 raise no_scale(condition.column)
             unread.append(values.unread)
             example = unread[-1].examples.get(VALUE, "")
-            for end, passes in ((condition.low, np.greater_equal), (condition.high, np.less_equal)):
-                if end is not None:
-                    bound = bound_on(values.scale, condition.column, end, passes is np.less_equal, example)
-                    mask &= passes(values.values, bound)
+            first, last = range_on(values.scale, condition.column, condition.low, condition.high, example)
+            mask &= (values.values >= first) & (values.values <= last)
     return Matching(mask, tuple(unread))
 
 

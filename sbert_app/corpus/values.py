@@ -108,11 +108,19 @@ def values_on(scale: str, cells: "pd.Series[str]") -> Values:
     return _placed(scale, cells, codes, texts, [reader(text) if text else {} for text in texts])
 
 
-def bound_on(scale: str, column: str, value: Any, last: bool, example: str = "") -> float:
-    """A bound of a range on a scale; as the upper one, "2026-03" means the last moment of March. Raises UserError.
+def range_on(scale: str, column: str, low: Any, high: Any, example: str = "") -> tuple[float, float]:
+    """A range on a scale, without an end infinite; "2026-03" as the upper end means the last moment of March. Raises UserError.
 
     example: a value of the column.
     """
+    first = -math.inf if low is None else _bound(scale, column, low, False, example)
+    last = math.inf if high is None else _bound(scale, column, high, True, example)
+    if first > last:
+        raise UserError(f"No value of column '{column}' is from {low} to {high}. Write the lower one first.")
+    return first, last
+
+
+def _bound(scale: str, column: str, value: Any, last: bool, example: str) -> float:
     kind, conventions = _parts(scale)
     text = str(value).strip()
     if kind == "number" and type(value) in (int, float) and not math.isnan(value):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sbert_app.corpus import index as index_module
+from sbert_app.corpus import vector_index
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.corpus.library import Library
 from sbert_app.corpus.passages import COST, Passages
@@ -83,7 +83,7 @@ def test_other_ways_take_the_cosine_of_the_best_passage(indexed, way):
 
 
 def test_an_approximate_index_of_passages_finds_them(indexed, monkeypatch):
-    monkeypatch.setattr(index_module, "EXACT_ROWS", 20)
+    monkeypatch.setattr(vector_index, "EXACT_ROWS", 20)
     passages = Passages.build(indexed.passages.rows.tolist(), indexed.passages.spans.tolist(), indexed.passages.embeddings)
     approximate = replace(IndexedCorpus.build(indexed.corpus, "m", "print", indexed.embeddings), passages=passages)
     assert approximate.index.report.kind == passages.index.report.kind == "approximate"

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sbert_app.corpus import index as module
+from sbert_app.corpus import vector_index as module
 from sbert_app.corpus.faiss_index import SCANN, TARGET_RECALL, FaissIndex
 from sbert_app.corpus.filters import facets, filter_columns, label_columns, matching_rows
 from sbert_app.corpus.indexed import HYBRID, IndexedCorpus
@@ -120,6 +120,8 @@ def test_a_range_that_cannot_be_compared_is_told():
         matching_rows(METADATA, {"cost": {"from": "abc"}})
     with pytest.raises(UserError, match="'soon' cannot be compared with column 'date', which holds dates like '2026-01-05'"):
         matching_rows(METADATA, {"date": {"to": "soon"}})
+    with pytest.raises(UserError, match="No value of column 'date' is from 2026-03 to 2026-02. Write the lower one first."):
+        matching_rows(METADATA, {"date": {"from": "2026-03", "to": "2026-02"}})
 
 
 def test_unknown_filters_are_named():

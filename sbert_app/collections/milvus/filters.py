@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sbert_app.collections.collection import ROW, SENTENCE, Facts
 from sbert_app.corpus.filters import Condition, no_scale
-from sbert_app.corpus.values import bound_on
+from sbert_app.corpus.values import range_on
 
 NOTHING = f"{ROW} < 0"  # no row has such an id
 ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
@@ -62,12 +62,12 @@ def _term(condition: Condition, facts: Facts) -> str:
         pattern = _quoted(f"%{fold(condition.contains)}%")
         # A text whose folded text is not stored is its own folded text; where it is, containing the pattern means the same.
         terms.append(f"({fields.text} like {pattern} or {fields.folded} like {pattern})")
-    for sign, bound in ((">=", condition.low), ("<=", condition.high)):
-        if bound is not None:
-            if condition.column not in facts.scales:
-                raise no_scale(condition.column)
-            number = bound_on(facts.scales[condition.column], condition.column, bound, last=sign == "<=")
-            terms.append(f"{fields.number} {sign} {finite(number)!r}")
+    if condition.is_range:
+        if condition.column not in facts.scales:
+            raise no_scale(condition.column)
+        low, high = range_on(facts.scales[condition.column], condition.column, condition.low, condition.high)
+        terms += [f"{fields.number} >= {finite(low)!r}"] * (condition.low is not None)
+        terms += [f"{fields.number} <= {finite(high)!r}"] * (condition.high is not None)
     return " and ".join(terms)
 
 
