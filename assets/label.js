@@ -8,10 +8,11 @@ new MutationObserver(() => { shown = performance.now(); sent = null; })
 
 function act(button) {
   const { label, act } = button.dataset, count = Number(card().dataset.count);
-  if (act) { trigger(act, {}); return; }
+  const listed = Boolean(document.querySelector('#label-list')?.offsetParent); // it is drawn again, too
+  if (act) { trigger(act, { listed }); return; }
   if (sent === count) return; // the next question has not come yet
   sent = count;
-  trigger('answered', { label, count, seconds: (performance.now() - shown) / 1000 });
+  trigger('answered', { label, count, listed, seconds: (performance.now() - shown) / 1000 });
 }
 
 element.addEventListener('click', event => {

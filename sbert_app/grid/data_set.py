@@ -19,7 +19,7 @@ from sbert_app.grid.systems import Embed, System
 from sbert_app.labelled.example_set import digests
 from sbert_app.labelled.examples import Examples, Reading
 from sbert_app.vectors import Array
-from sbert_app.wording import short
+from sbert_app.wording import amount, short
 
 RETRIEVAL, CLASSES, PAIR_CLASSES, CLUSTERS = "retrieval", "classes", "pair classes", "clusters"
 TASKS = {  # what a system has to do
@@ -101,6 +101,12 @@ class DataSet(ABC):
     def size(self) -> int:
         """The examples that are tested, n."""
         return len(self.columns[0])
+
+    @property
+    def amount(self) -> str:
+        """The examples in words, such as "1,379 pairs" or "1 query"."""
+        units = UNITS[self.task]
+        return amount(self.size, units.replace("ies", "ys")[:-1], units)
 
     @property
     def groups(self) -> NDArray[np.int64]:

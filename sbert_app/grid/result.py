@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from sbert_app.evaluation.metrics import MetricEstimate, interval
+from sbert_app.evaluation.verdict import LEAST_HELD_OUT
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_set import RETRIEVAL, UNITS, DataSet
 
@@ -56,13 +57,18 @@ class Grid:
         return dict(sorted(column, key=lambda item: -item[1].value))
 
     def level(self, number: int) -> list[str]:
-        """The best system of a data set, and those whose difference from it may be chance, best first.
+        """The best system of a data set, and those whose difference from it may be chance, best first; all of too few examples.
 
         Systems that were trained on its pairs do not count.
         """
+        few = self.is_small(number)
         figures = {name: cell for name, cell in self.figures(number).items() if not self.was_seen(cell, number)}
         best = next(iter(figures.values()), None)
-        return [name for name, cell in figures.items() if best is not None and (cell is best or difference(best, cell).low <= 0)]
+        return [name for name, cell in figures.items() if best and (few or cell is best or difference(best, cell).low <= 0)]
+
+    def is_small(self, number: int) -> bool:
+        """Whether a data set has too few examples to tell systems apart: resamples of one query are all alike."""
+        return self.data_sets[number].size < LEAST_HELD_OUT
 
     def was_seen(self, cell: Cell, number: int) -> bool:
         """Whether the system was trained on more than a few of the data set's pairs."""

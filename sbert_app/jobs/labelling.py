@@ -67,6 +67,21 @@ class Labelling:
         return estimate(self.pairs, self.answers)
 
 
+@dataclass(frozen=True)
+class FormerLabels:
+    """The answers on these rows, given while another model had indexed them, until `begin` places them."""
+
+    of_corpus: ClassVar[bool] = True
+
+    answers: tuple[Answer, ...] = ()
+
+
+def former_labels(session: Session) -> FormerLabels | None:
+    """What the index of another model takes over."""
+    current = session.get(Labelling)
+    return FormerLabels(current.answers) if current else session.get(FormerLabels)
+
+
 def begin(bench: Workbench, session: Session) -> Labelling:
     """Begin to label the open corpus, or go on where one was. Raises UserError for a collection or a corpus of few pairs."""
     if (current := session.get(Labelling)) is not None:
@@ -75,7 +90,8 @@ def begin(bench: Workbench, session: Session) -> Labelling:
     refuse_collection(session.get(OpenCollection), "Labelling pairs")
     pairs, sentences = candidates(indexed), indexed.corpus.sentences
     log = Log() if bench.settings.hosted else Log.of(bench.settings.home / FOLDER, sentences)
-    begun = Labelling(indexed.corpus, pairs, None, log).answered(placed(log.read(), sentences, pairs))
+    answers = log.read() or (session.get(FormerLabels) or FormerLabels()).answers
+    begun = Labelling(indexed.corpus, pairs, None, log).answered(placed(answers, sentences, pairs))
     session.put(begun)
     return begun
 

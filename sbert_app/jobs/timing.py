@@ -1,7 +1,7 @@
 """The job timing: race a cross-encoder against SBERT on this machine, one race at a time, and measure the paper's Table 7."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -12,10 +12,12 @@ from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import judge
 from sbert_app.grid.loading import of_cross_encoder, of_encoder
+from sbert_app.grid.systems import System
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import flag, option, text, whole
 from sbert_app.jobs.fine_tune.preparing import TrainingData
+from sbert_app.labelled.example_set import digests
 from sbert_app.labelled.examples import Examples, read_examples
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.line import Stop
@@ -34,7 +36,7 @@ Value = TypeVar("Value")
 
 DEFAULT_SECONDS = 8
 TABLE_SENTENCES = 1_000
-QUALITY_PAIRS = 500
+LEAST_PAIRS, QUALITY_PAIRS = 2, 500
 EXAMPLE_NAME = f"{CALIBRATION_EXAMPLE}, the example"
 
 
@@ -108,7 +110,7 @@ def labelled_pairs(bench: Workbench, session: Session) -> Examples | None:
     if (data := session.get(TrainingData)) is None:
         return None
     try:
-        return read_examples(data.table, data.mapping, bench.settings.limits, repeats=True, least=2).examples
+        return read_examples(data.table, data.mapping, bench.settings.limits, repeats=True, least=LEAST_PAIRS).examples
     except UserError as error:
         log.info("labelled data not used: %s", error)
         return None
@@ -139,12 +141,9 @@ def race(
     """Race both systems, the cross-encoder working for `seconds`, then check the result, which the last step's state holds.
 
     cross_encoder: which; "": one with the encoder's backbone. labelled: examples to measure the quality of both on, which pairs
-    that belong together do not show. Raises UserError for too few sentences and, while it loads, for a cross-encoder with several
-    labels.
+    that belong together do not show, nor those that either was trained on. Raises UserError for too few sentences and, while it
+    loads, for a cross-encoder with several labels.
     """
-    sample: Examples | None = None
-    if labelled and labelled.kind != "positives":
-        sample = labelled.take(np.random.default_rng(0).permutation(len(labelled))[:QUALITY_PAIRS])
 
     def work() -> Iterator[Step[RaceState]]:
         from sbert_app.timing.experiment import RaceRequest, cross_encoder_like
@@ -153,16 +152,24 @@ def race(
         for step in bench.device.race(bench.registry, RaceRequest(corpus, model, cross_encoder, seconds), stop.is_set):
             state = step.result
             final = step.stage in FINAL_STAGES and state and state.timing and state.timing.conditions.head_trained
-            if final and state and state.timing and sample and not stop.is_set():
+            if final and state and state.timing and labelled and labelled.kind != "positives" and not stop.is_set():
                 yield replace(step, stage="Measuring quality on your labelled pairs")
                 encoder = bench.registry.encoder(model)
                 cross, _ = cross_encoder_like(bench.registry, encoder, cross_encoder)
-                sbert, other = (system.score(sample) for system in (of_encoder(bench, encoder), of_cross_encoder(bench, cross)))
-                quality = judge(sample.kind, sbert, other, sample.gold)
-                step = replace(step, result=replace(state, timing=replace(state.timing, quality=quality)))
+                systems = of_encoder(bench, encoder), of_cross_encoder(bench, cross)
+                if len(sample := _new_to(systems, labelled)) >= LEAST_PAIRS:
+                    sbert, other = (system.score(sample) for system in systems)
+                    quality = judge(sample.kind, sbert, other, sample.gold)
+                    step = replace(step, result=replace(state, timing=replace(state.timing, quality=quality)))
             yield step
 
     return _in_line(bench, corpus, work(), stop)
+
+
+def _new_to(systems: Sequence[System], labelled: Examples) -> Examples:
+    """At most QUALITY_PAIRS examples drawn at random from those that no system was trained on."""
+    known = np.isin(digests(labelled), np.concatenate([system.trained_on for system in systems]))
+    return labelled.take(np.random.default_rng(0).permutation(np.flatnonzero(~known))[:QUALITY_PAIRS])
 
 
 def table_7(bench: Workbench, corpus: RaceCorpus, model: str, stop: Stop) -> Iterator[Step[list[SystemSpeed]]]:

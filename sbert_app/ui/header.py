@@ -60,6 +60,10 @@ class ModelPicker:
         """Update the list, as models are saved while the app runs, and what they run on."""
         return {self._picker: gr.Dropdown(choices=self.names(), info=self._place(DEFAULT_ENCODER))}
 
+    def listed(self) -> dict[Any, Any]:
+        """Update the list alone: a model was saved that is not to be used at once."""
+        return {self._picker: gr.Dropdown(choices=self.names())}
+
     def use(self, name: str) -> dict[Any, Any]:
         """Use a model in all tabs. Raises UserError if it cannot be loaded."""
         encoder = self._bench.registry.encoder(name)

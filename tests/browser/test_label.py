@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from sbert_app.jobs.duplicates import job
 from sbert_app.ui.duplicates import tab
 from tests.browser.chromium import go_to
-from tests.browser.corpus import index, upload
+from tests.browser.corpus import choose_model, index, upload
 
 SUBJECTS = ("parcel", "invoice", "password", "printer", "holiday", "coffee machine")
 FORMS = (
@@ -61,8 +61,7 @@ def test_forty_pairs_by_keys_with_a_reload_become_training_data(labelling, monke
     page.reload()
     page.locator("body.arrived").wait_for()
     go_to(page, "Fine-tune")
-    page.locator("#label-pairs").click()
-    expect(page.locator(".label-card")).to_have_attribute("data-count", "20")
+    expect(page.locator(".label-card")).to_have_attribute("data-count", "20")  # it is open, as it was
     press(page, 26)
     assert 40 < sum(counted(page)) <= 46 and min(counted(page)) > 0
     page.locator("[data-act=adapt]").click()
@@ -82,7 +81,7 @@ def test_forty_pairs_by_keys_with_a_reload_become_training_data(labelling, monke
     expect(page.locator("#start")).to_be_visible()
 
 
-def test_from_borderline_duplicates_to_labels_that_can_be_changed_until_another_corpus_is_opened(labelling, tmp_path):
+def test_from_borderline_duplicates_to_labels_that_can_be_changed_until_another_corpus_is_opened(labelling, other_model, tmp_path):
     page = labelling
     press(page, 4)
     page.locator("#label-all > button").click()
@@ -97,6 +96,16 @@ def test_from_borderline_duplicates_to_labels_that_can_be_changed_until_another_
     expect(lists.nth(3)).to_have_value("yes")
     expect(page.locator(".label-counts")).to_contain_text("3 the same, 1 different, saved")
     expect(page.locator(".label-card")).to_have_attribute("data-count", "4")
+    page.locator("[data-label=no]").click()
+    expect(lists).to_have_count(5)
+    page.locator("[data-act=undone]").click()
+    expect(lists).to_have_count(4)
+    choose_model(page, other_model)
+    page.locator("#index-again").click()
+    expect(page.locator("#label-panel")).to_be_hidden()
+    page.locator("#label-pairs").click()
+    for number, label in enumerate(("yes", "yes", "no", "yes")):
+        expect(lists.nth(number)).to_have_value(label)
     other = tmp_path / "other.csv"
     other.write_text("\n".join(["text", *(f"Another {subject} in line {n}" for n in range(20) for subject in SUBJECTS)]))
     upload(page, other)

@@ -54,6 +54,9 @@ def test_best_and_what_may_be_as_good_by_chance(pairs, cells):
     assert grid.level(0) == ["good", "twin"] and list(grid.figures(0)) == ["good", "twin", "guess"]
     assert grid.common == [0] and set(grid.means()) == {"guess", "good", "twin"} and not grid.complete
     assert grid.seconds_left() is None
+    few = PairSet("few", pairs.examples.take(np.arange(19)))
+    assert grid.is_small(0) is False and replace(grid, data_sets=(few,)).level(0) == ["good", "twin", "guess"]
+    assert few.amount == "19 pairs"
 
 
 def test_whole_groups_are_drawn():

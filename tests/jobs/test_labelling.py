@@ -65,12 +65,14 @@ def test_an_answer_is_on_disk_before_the_next_question_and_another_session_goes_
     hosted.settings = replace(bench.settings, hosted=True)
     stranger = opened(bench)
     assert begin(hosted, stranger).answers == () and label(stranger, 1).log.read() == []
+    stranger.open(stranger.corpus(), None, labelling.former_labels(stranger))  # as by another model
+    assert len(begin(hosted, stranger).answers) == 1
 
 
 def test_before_a_model_is_made_the_page_counts_the_labels_to_learn_from(session):
     counted = view(label(session, 6))
     learnt = sum(given.why == LEARN for given in labelling.labelling(session).answers)
-    told = f"{learnt} labels to learn from, the other half measures. They make a model after about {2 * (LEAST - learnt)} more."
+    told = f"{learnt} labels to learn from, {6 - learnt} to measure by. They make a model after about {2 * (LEAST - learnt)} more."
     assert 0 < learnt < 6 and told in counted and "adapt" not in counted
     while learnt < LEAST:
         learnt += label(session, 1).answers[-1].why == LEARN

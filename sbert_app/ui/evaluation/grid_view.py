@@ -7,12 +7,11 @@ from markupsafe import Markup
 from sbert_app.evaluation.paper import SOURCE
 from sbert_app.grid import systems
 from sbert_app.grid.cell import Cell
-from sbert_app.grid.data_set import UNITS
 from sbert_app.grid.export import published
 from sbert_app.grid.result import Grid, Place, difference
 from sbert_app.grid.systems import Choice
 from sbert_app.ui.kit import html
-from sbert_app.wording import digits, duration, spoken, times_100
+from sbert_app.wording import digits, duration, plural, spoken, times_100
 
 NAMES = {
     systems.SBERT: "SBERT",
@@ -42,8 +41,9 @@ SEEN_MARK = "†"
 NOTHING = "Choose systems and data sets, then measure: each cell fills as soon as it is known."
 HOW_TO_READ = (
     "All figures × 100, below them the range of 95 % of the data's resamples. Bold: the best, and what may be as good by chance. "
-    "Click a figure for its errors. Speed: on the same examples for every system. From it, the time for 10,000 sentences all "
-    "against all, 49,995,000 pairs, is extrapolated: a system that reads sentences apart reads each once (cosines left out)."
+    "Click a figure for its errors. Speed: on the same examples for every system. From it, on pairs, the time for 10,000 "
+    "sentences all against all, 49,995,000 pairs, is extrapolated: a system that reads sentences apart reads each once (cosines "
+    "left out)."
 )
 NO_MEAN = "No mean: no two data sets have the same measure and a figure of every system."
 
@@ -89,7 +89,7 @@ def _heads(grid: Grid, means: bool) -> Iterator[Markup]:
     """The columns: a data set each, the mean, the speed."""
     head = Markup('<th scope="col">{}<small>{}{}</small></th>')
     for data in grid.data_sets:
-        about = f"{MEASURES[data.measure]}, {data.size:,} {UNITS[data.task]}"
+        about = f"{MEASURES[data.measure]}, {data.amount}"
         yield head.format(data.name, about, Markup("<br>made for Fine-tune") if data.purpose else "")
     if means:
         of = f", {len(grid.like)} of {len(grid.data_sets)} sets" if len(grid.like) < len(grid.data_sets) else ""
@@ -168,6 +168,8 @@ def _sentence(grid: Grid, number: int, model: str) -> str:
     if len(figures) < 2:
         return ""
     data, names = grid.data_sets[number], list(figures)
+    if grid.is_small(number):
+        return f"{data.name}: {data.amount} {plural(data.size, 'is', 'are')} too few to tell systems apart."
     if len(level) > 1:
         return f"{data.name}: {_list([name_of(name, model) for name in level])} differ by no more than chance may explain."
     ahead = difference(figures[names[0]], figures[names[1]])

@@ -1,7 +1,8 @@
 """Label pairs of the open corpus in step 1: one large pair, keys, what was answered, and what the labels say so far."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
@@ -40,8 +41,13 @@ CHANGED = """element.addEventListener('change', event => {
   dataset.label = value;
   trigger('changed', { number: Number(dataset.number), label: value });
 });
-new MutationObserver(() => element.querySelectorAll('select').forEach(list => { list.value = list.dataset.label; }))
+const choose = () => element.querySelectorAll('select').forEach(list => { list.value = list.dataset.label; });
+choose(); // a panel that was hidden and comes back is made anew, with its list
+new MutationObserver(choose)
   .observe(element, { childList: true, subtree: true, attributes: true, attributeFilter: ['data-label'] });"""
+# After a reload the corpus is opened again, and its labels stay.
+LEFT = """() => document.body.classList.contains('arrived')
+  ? [{ __type__: 'update', visible: false }, ''] : [{ __type__: 'update' }, { __type__: 'update' }]"""
 LISTED = 200
 DONE = "Every pair of this corpus is labelled."
 LEAST_PRECISION = 0.95
@@ -62,34 +68,43 @@ class LabelPanel:
                 self.all = gr.HTML(elem_id="label-list", js_on_load=CHANGED)
             self.adapted = gr.HTML(elem_id="adapted", js_on_load=None)
             gr.HTML(html.hint(ABOUT), js_on_load=None)
+        self.opened = [self.box, self.card]  # what opening it updates
 
     def listen(self, begin: gr.Button, opened: gr.State) -> None:
         """Connect events. opened: changes with the corpus, whose pairs were labelled."""
-        session, outputs = [self._session], [self.box, self.card]
-        begin.click(handler(self._on_begin), session, outputs, **PRIVATE)
-        self.card.answered(handler(self._on_answered), session, self.card, trigger_mode="multiple", **PRIVATE)
-        self.card.undone(handler(self._on_undone), session, self.card, trigger_mode="multiple", **PRIVATE)
+        session, drawn = [self._session], [self.card, self.all]
+        begin.click(handler(self._on_begin), session, self.opened, **PRIVATE)
+        self.card.answered(handler(self._on_answered), session, drawn, trigger_mode="multiple", **PRIVATE)
+        self.card.undone(handler(self._on_undone), session, drawn, trigger_mode="multiple", **PRIVATE)
         self.fold.expand(handler(self._on_list), session, self.all, **PRIVATE)
         # One at a time: of two changes at the same moment the second would be refused.
         changed = self.all.changed(
             handler(self._on_changed), session, self.card, trigger_mode="multiple", concurrency_limit=1, **PRIVATE
         )
         changed.failure(handler(self._on_list), session, self.all, **PRIVATE)  # the list has the focus: it is not drawn again else
-        opened.change(None, None, self.box, js="() => ({__type__: 'update', visible: false})", **PRIVATE)
+        opened.change(None, None, [self.box, self.adapted], js=LEFT, **PRIVATE)
         self.card.graded(handler(self._on_graded), session, self.card, **PRIVATE)
         self.upload.upload(handler(self._on_upload), [*session, self.upload], self.card, **PRIVATE)
         self.download.listen(labelling.as_csv, session)
         dimming("label", self.card.adapt, handler(self._on_adapt), session, [self.adapted, *self._picker.outputs])
 
+    def arrived(self, session: Session) -> Updates:
+        """Open it again where a reload has closed it."""
+        return self._on_begin(session) if session.get(Labelling) else {}
+
     def _on_begin(self, session: Session) -> Updates:
         return {self.box: gr.Column(visible=True), self.card: view(labelling.begin(self._bench, session))}
 
-    def _on_answered(self, session: Session, event: gr.EventData) -> Markup:
+    def _on_answered(self, session: Session, event: gr.EventData) -> Updates:
         told = sent(event)
-        return view(labelling.answer(session, told.get("label"), told.get("count"), told.get("seconds")))
+        return self._drawn(labelling.answer(session, told.get("label"), told.get("count"), told.get("seconds")), told)
 
-    def _on_undone(self, session: Session) -> Markup:
-        return view(labelling.undo(session))
+    def _on_undone(self, session: Session, event: gr.EventData) -> Updates:
+        return self._drawn(labelling.undo(session), sent(event))
+
+    def _drawn(self, current: Labelling, told: Mapping[str, Any]) -> Updates:
+        """The next question, and the list of all labels where it is open."""
+        return {self.card: view(current), **({self.all: listed(current)} if told.get("listed") else {})}
 
     def _on_list(self, session: Session) -> Markup:
         return listed(labelling.labelling(session))
@@ -107,7 +122,8 @@ class LabelPanel:
 
     def _on_adapt(self, session: Session) -> Updates:
         made = adapt(self._bench, session)
-        return {self.adapted: html.status(made.in_words), **(self._picker.use(made.model) if made.better else {})}
+        models = self._picker.use(made.model) if made.better else self._picker.listed()
+        return {self.adapted: html.status(made.in_words), **models}
 
 
 def view(current: Labelling) -> Markup:
@@ -145,12 +161,13 @@ def _counts(answers: Sequence[Answer]) -> Markup:
 
 def _to_learn_from(answers: Sequence[Answer]) -> Markup:
     """How many of the labels are to learn from, and a button to do so once they are enough."""
-    learnt = [given.same for given in one_each(answers) if given.place >= 0 and given.why == LEARN]
+    judged = [given for given in one_each(answers) if given.place >= 0]
+    learnt = [given.same for given in judged if given.why == LEARN]
+    line = f"{amount(len(learnt), 'label')} to learn from, {len(judged) - len(learnt):,} to measure by."
     if len(learnt) >= LEAST and len({*learnt}) == 2:
-        line = Markup('<p class="hint">{:,} labels to learn from, the other half measures. {}</p>')
-        return line.format(len(learnt), ACT.format("adapt", "", "Make a model now"))
+        return Markup('<p class="hint">{} {}</p>').format(line, ACT.format("adapt", "", "Make a model now"))
     more = f"after about {2 * (LEAST - len(learnt))} more" if len(learnt) < LEAST else "once both answers are among them"
-    return html.hint(f"{amount(len(learnt), 'label')} to learn from, the other half measures. They make a model {more}.")
+    return html.hint(f"{line} They make a model {more}.")
 
 
 def _question(current: Labelling) -> Markup:

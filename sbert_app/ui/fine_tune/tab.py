@@ -59,7 +59,7 @@ class _FineTuneTab:
         settings = [*plan.tuned, plan.advice, plan.base, plan.cross, plan.start]
         loaded = [*data.outputs, self.settings, plan.fold, *settings, data.refused, data.file]
         session = [self._session, plan.preset, self._model]
-        self._session.change(handler(self._on_arrival), session, loaded, **PRIVATE)
+        self._session.change(handler(self._on_arrival), session, [*loaded, *data.labels.opened], **PRIVATE)
         shown = [panel.run_id, self._owner, self._session]
         panel.run_id.change(handler(self._on_run, early=True), shown, data.summary, **PRIVATE)
         upload = data.file.upload(handler(self._on_file), [*session, data.file], loaded, **PRIVATE)
@@ -94,9 +94,9 @@ class _FineTuneTab:
         return gr.on([file.upload, file.clear], handler(work), [self._session, file], outputs, trigger_mode="multiple", **PRIVATE)
 
     def _on_arrival(self, session: Session, preset: str, model: str) -> Updates:
-        """Show the data that the session has, as after a reload."""
+        """Show the data that the session has, as after a reload, or the labels that are to become data."""
         data = session.get(TrainingData)
-        return self._new(data, preset, model) if data else {self.data.refused: ""}
+        return self._new(data, preset, model) if data else {self.data.refused: "", **self.data.labels.arrived(session)}
 
     def _on_run(self, run_id: str, owner: str, session: Session) -> Any:
         """Say what the run was made of that is shown, where the session has no data."""

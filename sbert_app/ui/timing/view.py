@@ -3,6 +3,7 @@
 from markupsafe import Markup
 
 from sbert_app.evaluation import paper
+from sbert_app.evaluation.verdict import BETTER, UNCLEAR, WORSE
 from sbert_app.models.files.trained_for import ANSWERS
 from sbert_app.timing.extrapolation import DISTURBED, Extrapolation, pairs_of
 from sbert_app.timing.report import Published, models_of_race
@@ -18,6 +19,11 @@ STORY = (
     "65 hours and SBERT 5 seconds."
 )
 OF_ANSWERS = "The cross-encoder was trained for answers, not for likeness: it scores something else, so both may differ."
+BOUGHT = {  # by the verdict on the cross-encoder
+    BETTER: ". The extra time buys this accuracy.",
+    UNCLEAR: "; on these examples there is no clear difference.",
+    WORSE: "; on these examples SBERT is.",
+}
 SHOWN = 120  # characters of a sentence
 STSB_FIGURES = {
     "all-MiniLM-L6-v2, not fine-tuned": 82.0,
@@ -152,8 +158,8 @@ def _quality(result: TimingResult, live: bool) -> Markup:
         rows = [[name, f"{times_100(side.value)} ({times_100(side.low)} to {times_100(side.high)})"]
                 for name, side in (("SBERT", change.before), ("Cross-encoder", change.after))]  # fmt: skip
         how = (
-            f"{change.metric.replace('_', ' ')} ×100 on {result.quality.examples:,} of the labelled examples in the Fine-tune tab. "
-            f"Cross-encoder minus SBERT: {difference} ({low} to {high})."
+            f"{change.metric.replace('_', ' ')} ×100 on {result.quality.examples:,} of the labelled examples in the Fine-tune tab, "
+            f"on which neither was trained. Cross-encoder minus SBERT: {difference} ({low} to {high})."
         )
     else:
         rows = [[name, f"{value:.1f}"] for name, value in STSB_FIGURES.items()]
@@ -166,5 +172,5 @@ def _quality(result: TimingResult, live: bool) -> Markup:
     )
     return Markup(
         '<section class="measures"><p class="eyebrow">Which is more accurate?</p>'
-        "<p>Reading both sentences together is usually more accurate. The extra time buys this accuracy.</p>{}{}</section>"
-    ).format(html.table(("", ""), rows), html.hint(f"{how} {published}"))
+        "<p>Reading both sentences together is usually more accurate{}</p>{}{}</section>"
+    ).format(BOUGHT[result.quality.word if result.quality else BETTER], html.table(("", ""), rows), html.hint(f"{how} {published}"))

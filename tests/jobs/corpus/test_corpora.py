@@ -10,7 +10,7 @@ from sbert_app.corpus.indexed import WORDS, IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index_again
 from sbert_app.jobs.corpus.opening import open_example, open_key, other_index
-from sbert_app.jobs.search.open_corpus import offered
+from sbert_app.jobs.search.open_corpus import judge, judgements, offered
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.tables import read_table
@@ -32,7 +32,9 @@ def test_an_open_corpus_is_indexed_again_with_another_model(bench, other_model):
     other = other_index(bench, session, other_model)
     assert other.model == DEFAULT_ENCODER and other.other_model.endswith("other") and other.seconds > 0
     before = session.get(IndexedCorpus)
+    judge(bench, session, "fruit", 2, 1)
     list(index_again(bench, session, other_model))
+    assert judgements(session).of_query("fruit") == {2: 1}  # to compare both models by
     after = session.get(IndexedCorpus)
     assert after.fingerprint != before.fingerprint and after.corpus.sentences == before.corpus.sentences
     assert other_index(bench, session, other_model) is None
