@@ -96,7 +96,7 @@ def test_from_borderline_duplicates_to_labels_that_can_be_changed_until_another_
     expect(lists.nth(3)).to_have_value("yes")
     expect(page.locator(".label-counts")).to_contain_text("3 the same, 1 different, saved")
     expect(page.locator(".label-card")).to_have_attribute("data-count", "4")
-    page.locator("[data-label=no]").click()
+    page.locator(".label-no").click()
     expect(lists).to_have_count(5)
     page.locator("[data-act=undone]").click()
     expect(lists).to_have_count(4)
