@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from sbert_app.runtime import line
 from sbert_app.watching import JOBS
+from tests.browser.chromium import until
 from tests.browser.corpus import choose_filter, index, open_example, open_menu, paste, upload
 
 
@@ -102,8 +103,9 @@ def test_a_click_counts_while_the_run_before_is_leaving_and_a_double_click_once(
     """Gradio's page would drop a click on a button whose last run has shown all but has not ended."""
     caplog.set_level("INFO", JOBS.name)
 
-    def told():
-        return [record.about for record in caplog.records if record.name == JOBS.name]
+    def ended():
+        told = [record.about for record in caplog.records if record.name == JOBS.name]
+        return [about["outcome"] for about in told if about["job"] == "corpus.index"]
 
     path = tmp_path / "left.txt"
     path.write_text("\n".join(f"{sentence} [{i}]" for i in range(2) for sentence in sentences), encoding="utf-8")
@@ -118,9 +120,8 @@ def test_a_click_counts_while_the_run_before_is_leaving_and_a_double_click_once(
         expect(page.locator("#stop")).to_be_visible()
     left.set()
     expect(page.locator("#corpus-menu")).to_contain_text("left.txt")
-    while len(ended := [about["outcome"] for about in told() if about["job"] == "corpus.vector_index"]) < 2:
-        page.wait_for_timeout(50)
-    assert ended[:2] == ["stopped", "ok"]
+    until(page, lambda: len(ended()) >= 2)
+    assert ended()[:2] == ["stopped", "ok"]
 
 
 def test_a_corpus_indexed_before_is_opened_from_the_list(page, corpus_file, visit):
