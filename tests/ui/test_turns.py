@@ -1,4 +1,4 @@
-"""Gradio's queue serves visitors in turn: 200 quick requests of one delay another's by one at most."""
+"""Gradio's queue serves visitors in turn: 200 quick requests of one delay another's by the two that are at work."""
 
 import threading
 import time

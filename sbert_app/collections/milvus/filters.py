@@ -66,8 +66,8 @@ def _term(condition: Condition, facts: Facts) -> str:
         if condition.column not in facts.scales:
             raise no_scale(condition.column)
         low, high = range_on(facts.scales[condition.column], condition.column, condition.low, condition.high)
-        terms += [f"{fields.number} >= {finite(low)!r}"] * (condition.low is not None)
-        terms += [f"{fields.number} <= {finite(high)!r}"] * (condition.high is not None)
+        ends = ((">=", condition.low, low), ("<=", condition.high, high))
+        terms += [f"{fields.number} {sign} {finite(end)!r}" for sign, wanted, end in ends if wanted is not None]
     return " and ".join(terms)
 
 
