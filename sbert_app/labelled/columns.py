@@ -9,6 +9,7 @@ import pandas as pd
 
 from sbert_app.corpus.reader import named, plain_name, words_a_cell
 from sbert_app.errors import UserError
+from sbert_app.tables.table import SHEET
 
 KINDS = {"scored": "Scored pairs", "labelled": "Labelled pairs", "triplets": "Triplets", "positives": "Pairs that belong together"}
 FIRST = (
@@ -65,7 +66,7 @@ def guess_mapping(frame: pd.DataFrame) -> ColumnRoles:
                 "Name them sentence1, sentence2 and score or label; or anchor, positive, negative."
             )
         first, second = prose[:2]
-    target = target or _likely_target(frame, exclude={first, second})
+    target = target or _likely_target(frame, exclude={first, second, SHEET})
     return ColumnRoles(target_kind(frame, target), (first, second), target) if target else ColumnRoles("positives", (first, second))
 
 

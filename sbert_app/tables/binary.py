@@ -1,17 +1,17 @@
 """Read parquet and xlsx in pieces. Only in the child process: memory use of their libraries cannot be limited from inside."""
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, time
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE, Limits
 from sbert_app.tables.collecting import Collector, check_size, first_row
-from sbert_app.tables.table import Content
+from sbert_app.tables.table import SHEET, Content
 from sbert_app.tables.text import cell, without_blank_end
 from sbert_app.wording import amount, storable
 
@@ -53,21 +53,28 @@ def read_xlsx(path: Path, name: str, limits: Limits) -> Content:
             check_size(name, limits, unpacked=sum(entry.file_size for entry in archive.infolist()))
             _check_tags(archive)
         book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
-        sheet = next(filter(_is_long, book.worksheets), book.worksheets[0])
-    title, others = storable(sheet.title), [storable(other.title) for other in book.worksheets if other is not sheet]
-    notes = [f"Read the sheet '{title}'. Not read: {', '.join(others)}."] if others else []
-    rows = without_blank_end(name, _sheet_rows(sheet, name))
-    head = list(islice(rows, HEAD))
-    width = max(map(len, head), default=0)
-    start = first_row([[*row, *[""] * (width - len(row))] for row in head])  # a row ends at its last filled cell
-    if start is None:
-        raise UserError(f"'{name}' has no rows on its sheet '{title}'. Choose a file with at least one sentence.")
-    if above := sum(map(any, head[:start])):
-        notes.append(f"{amount(above, 'row')} above the header left out.")
-    table = Collector(name, limits, head[start])
-    for number, row in enumerate(chain(head[start + 1 :], rows), 1):
+        sheets = [_opened(sheet, name) for sheet in book.worksheets]
+    first = next((sheet for sheet in sheets if sheet.filled >= LEAST_ROWS), sheets[0])
+    if not first.header:
+        raise UserError(f"'{name}' has no rows on its sheet '{first.title}'. Choose a file with at least one sentence.")
+    read = [sheet for sheet in sheets if sheet.header == first.header]
+    rows = (row if len(read) == 1 else sheet.with_title(row) for sheet in read for row in sheet.rows)
+    table = Collector(name, limits, first.header if len(read) == 1 else [*first.header, SHEET])
+    for number, row in enumerate(rows, 1):
         table.add_any(number, row)
+    notes = [_which(read, sheets)] if len(sheets) > 1 else []
+    if first.above:
+        notes.append(f"{amount(first.above, 'row')} above the header left out.")
     return table.content(notes)
+
+
+def _which(read: "list[_Sheet]", sheets: "list[_Sheet]") -> str:
+    """Which sheets were read, and which were not."""
+    titles, others = ", ".join(f"'{sheet.title}'" for sheet in read), [sheet.title for sheet in sheets if sheet not in read]
+    rest = f" Not read: {', '.join(others)}." if others else ""
+    if len(read) == 1:
+        return f"Read the sheet {titles}.{rest}"
+    return f"Read the sheets {titles}, whose columns are the same, as one table; its column '{SHEET}' says which.{rest}"
 
 
 @contextmanager
@@ -134,11 +141,30 @@ def _shared_bytes(batch: Any) -> int:
     return size
 
 
-def _is_long(sheet: Any) -> bool:
-    """Whether a sheet holds a table, rather than a remark on the other sheets."""
-    sheet.reset_dimensions()  # the size stated in the file may be wrong
-    rows = islice(sheet.iter_rows(values_only=True), HEAD)
-    return sum(any(value is not None for value in row) for row in rows) >= LEAST_ROWS
+class _Sheet(NamedTuple):
+    """header: [] of a blank sheet; rows: those below it; above: rows above it; filled: rows among the first that are not blank."""
+
+    title: str
+    header: list[str]
+    rows: Iterable[Sequence[str]]
+    above: int
+    filled: int
+
+    def with_title(self, row: Sequence[str]) -> list[str]:
+        """A row with the sheet's title as one more cell, below its name in the header."""
+        width = len(self.header)
+        return [*row[:width], *[""] * (width - len(row)), self.title, *row[width:]]
+
+
+def _opened(sheet: Any, name: str) -> _Sheet:
+    rows = _sheet_rows(sheet, name)
+    head = list(islice(rows, HEAD))
+    width, filled = max(map(len, head), default=0), sum(map(any, head))
+    start = first_row([[*row, *[""] * (width - len(row))] for row in head])  # a row ends at its last filled cell
+    if start is None:
+        return _Sheet(storable(sheet.title), [], (), 0, filled)
+    below = without_blank_end(name, chain(head[start + 1 :], rows))
+    return _Sheet(storable(sheet.title), head[start], below, sum(map(any, head[:start])), filled)
 
 
 def _sheet_rows(sheet: Any, name: str) -> Iterator[list[str]]:

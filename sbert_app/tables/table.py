@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Content: TypeAlias = "pyarrow.Table"  # what a reader gives: columns of strings, `ROWS` and, under `METADATA`, the rest as JSON
 LINE_COLUMN = "text"  # the only column of a txt file, of pasted lines and of a JSON list of strings
 CELL_BYTES = 57  # of a short string and the reference to it, without its characters
+SHEET = "sheet"  # the column that is added where several sheets of a workbook are read: the title of a row's sheet
 ROWS = ""  # the column of row numbers; no other column has a blank name
 METADATA = b"sbert"
 BYTE_ORDER_MARK = "\ufeff"  # without it Excel reads UTF-8 as the local encoding

@@ -54,6 +54,7 @@ def pair(i):
         ("anchor,positive,negative", lambda i: f"{pair(i)},another sentence number {i}", "triplets", ""),
         ("a,b,c", lambda i: f"{pair(i)},another sentence number {i}", "triplets", ""),
         ("query,passage", pair, "positives", ""),
+        ("query,passage,sheet", lambda i: f"{pair(i)},{['train', 'test'][i % 2]}", "positives", ""),
     ],
 )
 def test_columns_are_guessed_by_name_and_by_content(read, header, row, kind, target):

@@ -5,11 +5,22 @@ import pandas as pd
 from tests.tables.files import FRAME, HOSTED, parquet, workbook, xlsx
 
 
-def test_later_sheets_are_mentioned(read, tmp_path):
-    with pd.ExcelWriter(tmp_path / "two.xlsx") as book:
-        FRAME.to_excel(book, sheet_name="Tickets", index=False)
-        FRAME.to_excel(book, sheet_name="Other", index=False)
-    assert read("a.xlsx", (tmp_path / "two.xlsx").read_bytes()).notes == ("Read the sheet 'Tickets'. Not read: Other.",)
+def test_sheets_with_the_same_columns_are_read_as_one_and_others_are_named(read, tmp_path):
+    with pd.ExcelWriter(tmp_path / "months.xlsx") as book:
+        FRAME.to_excel(book, sheet_name="May", index=False)
+        pd.DataFrame({"Note": ["Both months are whole"]}).to_excel(book, sheet_name="Notes", index=False)
+        FRAME.to_excel(book, sheet_name="June", index=False)
+        book.sheets["June"].cell(3, 1 + FRAME.shape[1]).value = "beside the table"
+        pd.DataFrame().to_excel(book, sheet_name="Blank", index=False)
+    table = read("a.xlsx", (tmp_path / "months.xlsx").read_bytes())
+    assert table.notes == (
+        "Read the sheets 'May', 'June', whose columns are the same, as one table; its column 'sheet' says which. "
+        "Not read: Notes, Blank.",
+    )
+    assert table.frame["sheet"].tolist() == ["May"] * len(FRAME) + ["June"] * len(FRAME)
+    assert table.rows.tolist() == [*range(1, 1 + 2 * len(FRAME))]
+    first = FRAME.columns[0]
+    assert table.frame[first].tolist() == 2 * FRAME[first].tolist() and table.frame.iloc[len(FRAME) + 1, -1] == "beside the table"
 
 
 def test_a_first_sheet_with_a_remark_alone_is_passed_over(read, tmp_path):
