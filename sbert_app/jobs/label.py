@@ -6,10 +6,11 @@ The model is the corpus's with a linear adapter, in a second; both uses are judg
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import BETTER, Verdict, judge, predict
 from sbert_app.jobs import labelling
@@ -20,7 +21,7 @@ from sbert_app.jobs.fine_tune.running import free_name
 from sbert_app.jobs.labelling import Labelling
 from sbert_app.labelled.example_set import Examples, sentence_groups
 from sbert_app.labelled.examples import LEAST_ROWS
-from sbert_app.labelling.answers import FIELDS, LABELS, LEARN, MEASURE, NO, YES, as_table, one_each
+from sbert_app.labelling.answers import FIELDS, LABELS, LEARN, MEASURE, NO, YES, Answer, as_table, one_each
 from sbert_app.labelling.choosing import BATCH, questions
 from sbert_app.labelling.estimates import Estimate
 from sbert_app.runtime.session import Session
@@ -115,10 +116,13 @@ LABEL = Job("label", Needs.CORPUS, LabelOptions, label, "label")
 class Adapted:
     """model: its name among the saved ones, "" where none was made, because the labels show no gain, or harm.
 
-    tried: number of steps -> average precision, cross-validated on the labels to learn from; 0 steps is the model as it is.
-    verdict: on the labels to measure by, None if they are of one kind only.
+    answers: all that were given until then. tried: number of steps -> average precision, cross-validated on the labels to learn
+    from; 0 steps is the model as it is. verdict: on the labels to measure by, None if they are of one kind only.
     """
 
+    of_corpus: ClassVar[bool] = True
+
+    answers: tuple[Answer, ...]
     model: str
     tried: Mapping[int, float]
     verdict: Verdict | None
@@ -157,30 +161,39 @@ def train_on(bench: Workbench, session: Session) -> preparing.TrainingData:
 
 
 def adapt(bench: Workbench, session: Session) -> Adapted:
-    """Fit an adapter on the session's labels, and save the model that it makes. Raises UserError for too few labels."""
-    from sbert_app.training.adapter import fit_adapter
+    """Fit an adapter on the session's labels, and save the model that it makes. Raises UserError for too few labels.
 
+    Asked again with the same labels it gives the same model, if that is still there.
+    """
     if bench.settings.hosted:
         raise UserError("A hosted app saves no models. Use these labels for a training, and download its model.")
-    indexed, current = session.whole_corpus(), labelling.labelling(session)
+    indexed, current, made = session.whole_corpus(), labelling.labelling(session), session.get(Adapted)
+    if made is None or made.answers != current.answers or made.model not in ("", *bench.registry.encoders()):
+        session.put(made := _adapted(bench, indexed, current))
+    return made
+
+
+def _adapted(bench: Workbench, indexed: IndexedCorpus, current: Labelling) -> Adapted:
+    from sbert_app.training.adapter import fit_adapter
+
     learnt, vectors = _judged(current, indexed.embeddings, LEARN)
     if len(learnt) < LEAST or len({*learnt.gold}) < 2:
         kinds = f"There are {len(learnt)}" if len(learnt) < LEAST else f"All {len(learnt)} are {'yes' if learnt.gold[0] else 'no'}"
         raise UserError(f"A model needs at least {LEAST} labels to learn from, of both kinds. {kinds}: label some more.")
     adapter = fit_adapter(*vectors, learnt.gold == 1, sentence_groups(learnt))
     if adapter.weight is None:
-        return Adapted("", adapter.tried, None)
+        return Adapted(current.answers, "", adapter.tried, None)
     measured, before = _judged(current, indexed.embeddings, MEASURE)
     after = [each @ adapter.weight.T for each in before]
     both = len({*measured.gold}) == 2
     verdict = judge("labelled", predict("labelled", before), predict("labelled", after), measured.gold) if both else None
     if verdict and verdict.changes[0].difference.value <= 0:
-        return Adapted("", adapter.tried, verdict)
+        return Adapted(current.answers, "", adapter.tried, verdict)
     name = free_name(bench, f"{indexed.model}-adapted")
     with writing("The model"), atomic_folder(bench.settings.models / name) as folder:
         adapted = bench.registry.trainable(indexed.model).with_layer(adapter.weight)  # its last layer
         adapted.save(folder, name, {"made by": f"a linear adapter fitted on {len(learnt)} labelled pairs"})
-    return Adapted(name, adapter.tried, verdict)
+    return Adapted(current.answers, name, adapter.tried, verdict)
 
 
 def _judged(current: Labelling, embeddings: Vectors, why: str) -> tuple[Examples, list[Vectors]]:

@@ -23,7 +23,7 @@ from sbert_app.models.engine.hardware import Hardware, choose_hardware
 from sbert_app.models.files import finding
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY, RUN_NAME
 from sbert_app.models.files.layout import POLY, first_line, kind_of, quoted
-from sbert_app.models.files.listing import ModelInfo, is_untrained, listed
+from sbert_app.models.files.listing import ModelInfo, delete_saved, is_untrained, listed
 from sbert_app.models.files.trained_for import LIKENESS
 from sbert_app.models.poly_encoder import PairScorer, PolyEncoder, PolyScorer
 from sbert_app.models.words.untrained import untrained
@@ -57,6 +57,13 @@ class Registry:
     def list(self) -> list[ModelInfo]:
         """The bundled models, the allowed Hub models, the untrained networks and, in local mode, the saved models."""
         return listed(self.settings)
+
+    def delete(self, name: str) -> None:
+        """Delete a saved model for good. Raises UserError if there is none of this name."""
+        delete_saved(self.settings, name)
+        with self._lock:
+            self._once_loaded = {key for key in self._once_loaded if key[1] != name}
+            self._loaded = OrderedDict((key, model) for key, model in self._loaded.items() if key[1] != name)
 
     def encoders(self, untrained: bool = False) -> Sequence[str]:
         """The names of the encoders available without a download; untrained: also of those that are there to be trained."""
@@ -151,8 +158,7 @@ class Registry:
         load = LOADERS.get(name, of.from_folder)
         if name == DEFAULT_ENCODER and self.hardware.device.type == "cpu":
             load = bundled_encoder
-        private = self.settings.hosted and RUN_NAME.fullmatch(name)  # a deleted run leaves no copy
-        if private or is_untrained(name):
+        if is_untrained(name) or (self.settings.hosted and RUN_NAME.fullmatch(name)):  # a deleted run leaves no copy
             return self._read(of, name, load, self.hardware)
         base: tuple[Path, ...] = (finding.checked_bundled_folder(),) if name == DEFAULT_CROSS_ENCODER else ()
         folders = (*base, self.folder(name))

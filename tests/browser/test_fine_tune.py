@@ -14,6 +14,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.preparing import EXAMPLES, example_table
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from tests.attacks.small_home import planned, tiny_model
 from tests.browser.chromium import go_to, until
 from tests.browser.conftest import SERVED
@@ -306,6 +307,28 @@ def test_runs_are_a_table_and_delete_asks_first(visit, small_run):
     delete_for_good(page, row)
     expect(page.locator("#run-message")).to_contain_text("The run kept run is deleted.")
     expect(page.locator("#step-verdict")).not_to_be_visible()
+
+
+def test_saved_models_are_listed_used_and_deleted(visit, small_run):
+    """By keyboard; the model in use is followed by the bundled one."""
+    run, bench, name = small_run(), SERVED[0], "one of mine"
+    [info] = [info for info in running.rows(bench) if info.name == run]
+    shutil.copytree(running.find(bench, info.id).model, bench.settings.models / name)
+    page = visit(390)
+    open_tab(page)
+    page.get_by_role("button", name="Saved models").press("Enter")
+    card = page.locator("#saved-model-list .card", has_text=name)
+    card.get_by_label(f"Use {name}").press("Enter")
+    expect(page.locator("#model input")).to_have_value(name)
+    card.get_by_label(f"Delete {name}").press("Enter")
+    card.get_by_role("button", name="Keep").press("Enter")
+    expect(card.get_by_text("from this machine")).not_to_be_visible()
+    card.get_by_label(f"Delete {name}").press("Enter")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    card.locator("[data-model=delete]").press("Enter")
+    expect(card).to_have_count(0)
+    expect(page.locator("#model input")).to_have_value(DEFAULT_ENCODER)
+    assert not (bench.settings.models / name).exists()
 
 
 def test_what_was_set_stays_when_a_menu_is_only_left(page):

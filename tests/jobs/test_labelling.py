@@ -226,6 +226,17 @@ def test_a_model_from_labels_is_a_folder_that_sentence_transformers_loads(bench,
     theirs = SentenceTransformer(str(bench.settings.models / made.model), device="cpu").encode(texts[:20])
     assert np.abs(unit_rows(encoder.encode(texts[:20])) - unit_rows(theirs)).max() < 0.02  # bf16 where the processor has it
     assert np.abs(unit_rows(theirs) - vectors[:20]).max() > 0.02
+    assert adapt(bench, session) is made  # pressed twice: one model
+    bench.registry.delete(made.model)
+    assert made.model not in bench.registry.encoders() and not bench.registry.loaded("encoder", made.model)
+    with pytest.raises(UserError, match="not on this machine"):
+        bench.registry.encoder(made.model)
+    label(session, 1, on_one_side)
+    again = adapt(bench, session)
+    assert again is not made and again.model in bench.registry.encoders()
+    for name in (DEFAULT_ENCODER, "", "..", "../cache", "no such model"):
+        with pytest.raises(UserError, match="no longer exists"):
+            bench.registry.delete(name)
 
 
 @pytest.fixture

@@ -118,8 +118,9 @@ def _cell(grid: Grid, place: Place, choice: Choice, level: bool, current: Place 
         data = Markup('data-system="{}" data-number="{}"').format(*place)
         label = f"{name_of(place[0], choice.model)} on {grid.data_sets[place[1]].name}: {times_100(cell.value)}. Show its errors"
         mark = SEEN_MARK if grid.was_seen(cell, place[1]) else ""
+        spread = f"{times_100(cell.low)} to {times_100(cell.high)}" if grid.data_sets[place[1]].size > 1 else "of one alone"
         figure = Markup('<button type="button" class="{}" {} aria-label="{}"><b>{}{}</b><small>{}</small></button>').format(
-            "best" if level else "", data, label, times_100(cell.value), mark, f"{times_100(cell.low)} to {times_100(cell.high)}"
+            "best" if level else "", data, label, times_100(cell.value), mark, spread
         )
         return Markup("<td>{}</td>").format(figure)
     if cell is not None:

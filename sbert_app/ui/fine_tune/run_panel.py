@@ -12,6 +12,7 @@ from sbert_app.runs.records import INTERRUPTED, DevScore, RunState
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.fine_tune import chart, verdict_view, view
+from sbert_app.ui.fine_tune.models_panel import SavedModels
 from sbert_app.ui.fine_tune.runs_panel import RunsPanel
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit import html
@@ -40,6 +41,7 @@ class RunPanel:
         self._draw_live()
         self._draw_verdict(bench.settings.hosted)
         self.runs = RunsPanel(bench, owner)
+        SavedModels(bench, picker)
         live = [self.live, self.title, self.other_data, self.plan, self.progress, self.stop, self.resume]
         curve = [self.fold, self.curve, self.curve_links]
         verdict = [self.verdict, self.other_verdict, self.answer, self.spread, self.spread_links, self.movers]
