@@ -61,7 +61,7 @@ def serve(settings: "Settings") -> NoReturn:
         from sbert_app.ui.app import build_app, launch_options
 
     if settings.mcp and find_spec("mcp") is None:
-        raise UserError("MCP needs one more package: pip install 'gradio[mcp]'. Or unset SBERT_STUDIO_MCP.")
+        raise UserError("MCP needs a package, in an environment of its own: see docs/automation.md. Or unset SBERT_STUDIO_MCP.")
     if settings.metrics and find_spec("prometheus_client") is None:
         raise UserError("Metrics need one more package: pip install prometheus_client. Or unset SBERT_STUDIO_METRICS.")
     bench = Workbench(settings)

@@ -4,7 +4,7 @@ import inspect
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -66,16 +66,21 @@ SUBJECTS: dict[Needs, list[inspect.Parameter]] = {
 }
 
 
+WITHOUT_COLLECTIONS = [FILE, *SUBJECTS[Needs.CORPUS][1:-1]]
+
+
 def add_command(job: Job, app: typer.Typer) -> None:
     """Add a job's command to the typer app."""
     options = [_option(job, argument) for argument in arguments(job.options) if argument.shell]
-    parameters = [*SUBJECTS[job.needs], *options, JSON]
+    needed = SUBJECTS[job.needs] if job.collections else WITHOUT_COLLECTIONS
+    parameters = [*needed, *options, JSON]
 
     def command(**values: Any) -> None:
-        subject = {needed.name: values.pop(needed.name) for needed in SUBJECTS[job.needs]}
+        subject = {each.name: values.pop(each.name) for each in needed}
         as_json = values.pop("json")
         bench = Workbench(settings_from_environment(), tell=print_note)
         try:
+            _check_paths(arguments(job.options), values, subject.get("file"))
             checked = read(job.options, values, bench.settings.limits)
             outcome = _run(job, bench, checked, **subject)
             if job.name in WRITERS:  # the jobs that leave their file to the shell
@@ -89,6 +94,15 @@ def add_command(job: Job, app: typer.Typer) -> None:
 
     command.__doc__ = job.summary
     register(app, job.command, command, parameters)
+
+
+def _check_paths(declared: Sequence[Argument], values: Mapping[str, Any], file: Path | None) -> None:
+    """Raise UserError where a command would write over a file that it reads."""
+    sources = [file, *(values[each.name] for each in declared if each.kind.upload)]
+    for each in (each for each in declared if each.kind.output):
+        out = values[each.name]
+        if out and any(source and source.exists() and out.exists() and out.samefile(source) for source in sources):
+            raise UserError(f"'{out}' is read by this command. Choose another {each.shell_name}.")
 
 
 def register(app: typer.Typer, name: str, command: Callable[..., None], parameters: Sequence[inspect.Parameter]) -> None:

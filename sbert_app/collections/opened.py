@@ -145,7 +145,7 @@ def reading(name: str, hosted: bool) -> Iterator[None]:
     try:
         yield
     except (CollectionError, UnreadableError, OSError) as error:
-        log.warning("the collection %s cannot be read: %s", Private(name), type(error).__name__)
+        log.info("the collection %s cannot be read: %s", Private(name), type(error).__name__)
         if hosted or isinstance(error, OSError):
             raise CollectionError(f"The collection '{name}' cannot be read now. Try again, or open another corpus.") from None
         raise

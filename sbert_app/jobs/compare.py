@@ -5,7 +5,8 @@ from collections import deque
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sbert_app.evaluation.verdict import WORSE, Verdict, judge, predict
+from sbert_app.errors import UserError
+from sbert_app.evaluation.verdict import LEAST_HELD_OUT, WORSE, Verdict, judge, predict
 from sbert_app.grid.loading import embedding
 from sbert_app.grid.reading import read_pairs
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
@@ -13,6 +14,7 @@ from sbert_app.jobs.declaring.option import number, option, text, upload
 from sbert_app.labelled.examples import Examples, general_pairs
 from sbert_app.step import Step
 from sbert_app.tables import Table
+from sbert_app.wording import amount
 
 GENERAL = "everyday pairs"
 
@@ -25,7 +27,7 @@ class CompareOptions:
     after: str = option("The encoder in question.", text("encoder in question"))
     on: Table | None = option("Labelled pairs or triplets to compare on, besides 120 everyday pairs.", upload(), None)
     fail_below: float | None = option(
-        "Also fail where the first measure × 100 changes by less than this, -100 to 100, such as -0.5.",
+        "Also fail where the first measure × 100 changes by less than this, on either, -100 to 100, such as -0.5.",
         number("lowest change", -100, 100), None,
     )  # fmt: skip
 
@@ -34,15 +36,20 @@ def compare(call: Call, options: CompareOptions) -> Steps:
     """Compare two encoders on labelled pairs or triplets, and on everyday pairs. In the shell, exit status 1 if it fails.
 
     It fails where the second encoder is worse than chance explains (the 95 % interval of the change, by a paired bootstrap, lies
-    below zero), and where the change is below `fail_below`.
+    below zero), and where the change is below `fail_below`. Fewer than 20 examples are refused: they could show neither.
 
     Returns:
-        passed, and for each data set: verdict, examples, and by measure before, after, change, its interval and p, as fractions.
+        passed, failed (on which data sets), and for each data set: verdict, examples, and by measure before, after, change, its
+        interval and p, as fractions.
     """
     bench = call.bench
     data: dict[str, Examples] = {GENERAL: general_pairs()}
     if options.on is not None:
-        data = {options.on.name: read_pairs(options.on, bench.settings.limits).examples} | data
+        asked = read_pairs(options.on, bench.settings.limits).examples
+        if len(asked) < LEAST_HELD_OUT:
+            few = f"'{options.on.name}' has {amount(len(asked), 'example')}"
+            raise UserError(f"{few}, at least {LEAST_HELD_OUT} are needed to tell whether a model is worse.")
+        data = {options.on.name: asked} | data
     encoders = [bench.registry.encoder(name) for name in (options.before, options.after)]
     sides = [(embedding(bench, encoder, call.stop.tick), encoder.similarity) for encoder in encoders]
     with bench.lines.corpora.join(call.stop) as waiting:
@@ -56,9 +63,10 @@ def compare(call: Call, options: CompareOptions) -> Steps:
             verdicts[name] = judge(examples.kind, before, after, examples.gold)
     least = -math.inf if options.fail_below is None else options.fail_below
     failed = [n for n, verdict in verdicts.items() if verdict.word == WORSE or 100 * verdict.changes[0].difference.value < least]
-    summary = {"passed": not failed, **{name: _facts(verdict) for name, verdict in verdicts.items()}}
+    summary = {"passed": not failed, "failed": failed, **{name: _facts(verdict) for name, verdict in verdicts.items()}}
     lines = [_line(name, verdict) for name, verdict in verdicts.items()]
-    ending = f"Failed on {' and '.join(failed)}." if failed else "Passed."
+    limit = "" if options.fail_below is None else f", or changed by less than {least:+g}"
+    ending = f"Failed on {' and '.join(failed)}: worse{limit}." if failed else "Passed."
     yield Outcome(summary, [f"{options.before} -> {options.after}", *lines, ending], failed=bool(failed))
 
 

@@ -14,6 +14,7 @@ from sbert_app.models.files.listing import ModelInfo, listed
 from sbert_app.models.files.trained_for import in_words
 from sbert_app.runtime.line import place_in_line
 from sbert_app.step import Step
+from sbert_app.tables import skipped_summary
 
 MOST_LISTED = 100  # the answer lists the embeddings of up to this many sentences
 FILE = "embeddings.npy"
@@ -56,8 +57,8 @@ def encode(call: Call, options: EncodeOptions) -> Steps:
     """Embed every sentence: (n, dim) float32 in file order, without blank rows.
 
     Returns:
-        sentences (n), dim, seconds, sentences_per_second, dtype, device, precision, notes; embeddings (a list of lists) for up to
-        100 sentences; and a file for numpy.load.
+        sentences (n), skipped (row and reason, the first 100: they have no embedding), dim, seconds, sentences_per_second, dtype,
+        device, precision, notes; embeddings (a list of lists, null for more than 100 sentences); and a file for numpy.load.
     """
     table, bench, done = call.required_table(), call.bench, 0
     corpus = read_corpus(table, call.columns or [guess_column(table.frame)], bench.settings.limits)
@@ -74,18 +75,19 @@ def encode(call: Call, options: EncodeOptions) -> Steps:
     path = call.write(options.out, FILE, lambda path: np.save(path, embeddings))
     summary: dict[str, Any] = {
         "sentences": len(corpus),
+        "skipped": [asdict(skip) for skip in corpus.skipped[:MOST_LISTED]],
         "dim": encoder.dim,
         "seconds": seconds,
         "sentences_per_second": len(corpus) / seconds,
         "dtype": str(embeddings.dtype),
         "device": encoder.hardware.device.type,
         "precision": encoder.hardware.precision,
-        "notes": list(corpus.notes),
+        "notes": [*skipped_summary(corpus.skipped), *corpus.notes],
     }
-    if call.folder and len(corpus) <= MOST_LISTED:
-        summary["embeddings"] = embeddings.tolist()
+    if call.folder:
+        summary["embeddings"] = embeddings.tolist() if len(corpus) <= MOST_LISTED else None
     line = f"{len(corpus):,} sentences in {seconds:.1f} s ({len(corpus) / seconds:,.0f}/s) -> {path}"
-    yield Outcome(summary, [line], file=path)
+    yield Outcome(summary, [line, *skipped_summary(corpus.skipped)], file=path)
 
 
 ENCODE = Job("encode", Needs.SENTENCES, EncodeOptions, encode, "encode", makes_file=True)

@@ -21,15 +21,17 @@ from sbert_app.jobs.fine_tune.running import free_name
 from sbert_app.jobs.labelling import Labelling
 from sbert_app.labelled.example_set import Examples, sentence_groups
 from sbert_app.labelled.examples import LEAST_ROWS
-from sbert_app.labelling.answers import FIELDS, LABELS, LEARN, MEASURE, NO, YES, Answer, as_table, one_each
+from sbert_app.labelling.answers import FIELDS, LABELS, LEARN, MEASURE, NO, YES, Answer, as_table, one_each, read_answers
 from sbert_app.labelling.choosing import BATCH, questions
 from sbert_app.labelling.estimates import Estimate
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.settings import Limits
 from sbert_app.step import Step
 from sbert_app.storage import atomic_folder, writing, writing_to
-from sbert_app.tables import Table, csv_file
+from sbert_app.tables import Table, csv_file, read_table
 from sbert_app.vectors import Vectors
+from sbert_app.wording import amount
 
 CSV = output(".csv", reason="labels are a table")
 ASKED = ("sentence1", "sentence2", "row1", "row2", "why", "probability")  # of FIELDS: what a pair has before it is answered
@@ -86,8 +88,18 @@ def label(call: Call, options: LabelOptions) -> Steps:
     if options.save:
         lines.append(_write(options.save, "save", labelling.as_csv(call.session)))
     if options.out:
+        _check_sent(options.out, current, call.bench.settings.limits)
         lines.append(_write(options.out, "out", csv_file([dict.fromkeys(FIELDS, "") | pair for pair in summary["pairs"]])))
     yield Outcome(summary, lines)
+
+
+def _check_sent(path: Path, current: Labelling, limits: Limits) -> None:
+    """Raise UserError where a file that would be written over holds labels which were not sent."""
+    given = read_answers(read_table(path, limits)) if path.is_file() and path.stat().st_size else []
+    if unsent := {each.texts for each in given} - {each.texts for each in current.answers}:
+        raise UserError(
+            f"'{path}' holds {amount(len(unsent), 'label')} not sent yet. Send it with --labels, or choose another --out."
+        )
 
 
 def _summary(current: Labelling, estimate: Estimate | None, count: int) -> dict[str, Any]:
@@ -109,7 +121,7 @@ def _write(path: Path, name: str, content: str) -> str:
     return f"-> {path}"
 
 
-LABEL = Job("label", Needs.CORPUS, LabelOptions, label, "label")
+LABEL = Job("label", Needs.CORPUS, LabelOptions, label, "label", collections=False)
 
 
 @dataclass(frozen=True)

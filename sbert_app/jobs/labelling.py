@@ -84,8 +84,8 @@ def former_labels(session: Session) -> FormerLabels | None:
 
 def begin(bench: Workbench, session: Session) -> Labelling:
     """Begin to label the open corpus, or go on where one was. Raises UserError for a collection or a corpus of few pairs."""
-    if (current := session.get(Labelling)) is not None:
-        return current
+    if session.get(Labelling) is not None:
+        return labelling(session)
     indexed = session.whole_corpus()
     refuse_collection(session.get(OpenCollection), "Labelling pairs")
     pairs, sentences = candidates(indexed), indexed.corpus.sentences
@@ -97,8 +97,11 @@ def begin(bench: Workbench, session: Session) -> Labelling:
 
 
 def labelling(session: Session) -> Labelling:
-    """The labels of the open corpus. Raises UserError before `begin`."""
-    return session.require(Labelling, "No pairs are being labelled. Choose “Label pairs of the open corpus”.")
+    """The labels of the open corpus, those of other windows and commands too. Raises UserError before `begin`."""
+    current = session.require(Labelling, "No pairs are being labelled. Choose “Label pairs of the open corpus”.")
+    if current.log.has_others:
+        session.swap(current, current.answered(placed(current.log.read(), current.corpus.sentences, current.pairs)))
+    return session.get(Labelling) or current
 
 
 def answer(session: Session, label: Any, count: Any, seconds: Any = 0.0) -> Labelling:

@@ -55,7 +55,7 @@ def score_pairs(call: Call, options: ScorePairsOptions) -> Steps:
         values average_precision, accuracy and f1 at the best threshold, majority (accuracy of always giving the more frequent
         label); low and high: 95 % interval of the first), highest, lowest, scored_higher_than_labelled and
         scored_lower_than_labelled (up to 5 pairs each: row, score, label, sentences; compared by rank), notes, seconds; scores
-        (row, score) for up to 100 rows; and a csv file with one more column, the score.
+        (row, score; null for more than 100 rows: they are in the file); and a csv file with one more column, the score.
     """
     table, scored = call.required_table(), None
     columns = choose_pair_columns(table.frame, options.first_column, options.second_column, options.label_column)
@@ -75,10 +75,9 @@ def _summary(scored: ScoredPairs) -> dict[str, Any]:
     summary = scored.summary()
     summary["skipped"] = [{"row": skip.row, "reason": skip.reason} for skip in reading.skipped[:MOST_LISTED]]
     summary["notes"] = [*skipped_summary(reading.skipped), *reading.notes]
-    if len(scored.scores) <= MOST_LISTED:
-        pairs = zip(reading.examples.rows.tolist(), scored.scores.tolist(), strict=True)
-        summary["scores"] = [{"row": row, "score": score} for row, score in pairs]
-    return summary
+    pairs = zip(reading.examples.rows.tolist(), scored.scores.tolist(), strict=True)
+    listed = len(scored.scores) <= MOST_LISTED
+    return summary | {"scores": [{"row": row, "score": score} for row, score in pairs] if listed else None}
 
 
 def _lines(scored: ScoredPairs) -> list[str]:

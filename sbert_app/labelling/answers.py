@@ -58,6 +58,7 @@ class Log:
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
+        self._size = 0  # bytes that were read or written here
 
     @classmethod
     def of(cls, folder: Path, sentences: Sequence[str]) -> "Log":
@@ -68,7 +69,9 @@ class Log:
     def read(self) -> list[Answer]:
         """All answers that were not taken back, without their places. A line that was cut off by a crash is skipped."""
         answers: list[Answer] = []
-        for line in self._path.read_bytes().splitlines() if self._path and self._path.is_file() else ():
+        written = self._path.read_bytes() if self._path and self._path.is_file() else b""
+        self._size = len(written)
+        for line in written.splitlines():
             try:
                 content = unseal(line)
                 if (number := content.get("change")) is not None:
@@ -78,6 +81,11 @@ class Log:
             except (ValueError, KeyError, TypeError, IndexError):
                 continue
         return answers
+
+    @property
+    def has_others(self) -> bool:
+        """Whether another window or command has written to it since."""
+        return self._path is not None and self._path.is_file() and self._path.stat().st_size != self._size
 
     def add(self, answers: Iterable[Answer]) -> None:
         self._append({"answer": {name: value for name, value in asdict(each).items() if name != "place"}} for each in answers)
@@ -96,8 +104,8 @@ class Log:
         with writing("The answer"):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("ab") as file:
-                for content in contents:
-                    file.write(f"\n{seal(content)}\n".encode())  # on a line of its own, whatever a crash left before it
+                for content in contents:  # each on a line of its own, whatever a crash left before it
+                    self._size += file.write(f"\n{seal(content)}\n".encode())
                 file.flush()
                 os.fsync(file.fileno())
 

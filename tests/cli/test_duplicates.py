@@ -35,6 +35,12 @@ def test_copies_alone_can_be_left_out(shell, tmp_path, write):
     assert clean.read_text(encoding="utf-8").split() == ["id,text", "1,the", "cat", "sleeps", "2,the", "cat", "is", "sleeping"]
 
 
+def test_the_file_that_is_read_is_not_written_over(shell, write):
+    path = write("cats.csv", text := "id,text\n1,the cat sleeps\n2,the cat sleeps\n")
+    assert "is read by this command. Choose another --clean" in shell("duplicates", path, "--clean", path, status=2)[1]
+    assert path.read_text(encoding="utf-8") == text
+
+
 def test_against_another_file(shell, write, sentences):
     other = write("test.csv", f'text\n"{sentences[0]}"\nsomething else entirely\n')
     found = json.loads(shell("duplicates", TICKETS, "--top", 1, "--against", other, "--json")[0])["overlap"]

@@ -19,7 +19,7 @@ def test_the_scored_file_and_the_agreement(shell, tmp_path):
     agreement = result["agreement"]
     expected = spearmanr([float(row["cosine"]) for row in rows], [float(row["score"]) for row in rows]).statistic
     assert agreement["spearman"] == pytest.approx(expected, abs=1e-3) and agreement["low"] < expected < agreement["high"]
-    assert result["columns"] == {"first": "sentence1", "second": "sentence2", "labels": "score"} and "scores" not in result
+    assert result["columns"] == {"first": "sentence1", "second": "sentence2", "labels": "score"} and result["scores"] is None
     too_high = result["scored_higher_than_labelled"][0]
     assert rows[too_high["row"] - 1]["sentence1"] == too_high["sentence1"] and float(too_high["label"]) < 3
 

@@ -31,6 +31,12 @@ def test_similarity(shell):
     assert denied[2].startswith("Caution: The second sentence has “not”")
 
 
+def test_rows_without_an_embedding_are_told(shell, write, tmp_path):
+    path, out = write("gaps.csv", "text,tag\nReset my password,a\n,b\nInvoice missing,c\n"), tmp_path / "e.npy"
+    result = json.loads(shell("encode", path, "--out", out, "--json")[0])
+    assert np.load(out).shape == (2, 384) and result["skipped"] == [{"row": 2, "reason": "blank sentence"}]
+
+
 def test_encode_writes_an_array_in_file_order(shell, tmp_path, encoder, sentences):
     result = json.loads(shell("encode", TICKETS, "--out", str(tmp_path / "e.npy"), "--json")[0])
     embeddings = np.load(tmp_path / "e.npy")

@@ -5,6 +5,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from sbert_app.cli.main import main
+from sbert_app.errors import UserError
 from sbert_app.jobs.compare import COMPARE, GENERAL, CompareOptions
 from sbert_app.jobs.declaring.job import Call, outcome_of
 from sbert_app.jobs.declaring.option import read
@@ -34,7 +35,7 @@ def compare(bench, before, after, **values):
 
 def test_a_poorer_model_fails_on_both_and_the_same_passes(bench, folders):
     worse = compare(bench, DEFAULT_ENCODER, folders["poor"], on=str(FILE))
-    assert worse.failed and not worse.summary["passed"] and worse.lines[-1] == f"Failed on {GENERAL}."
+    assert worse.failed and not worse.summary["passed"] and worse.lines[-1] == f"Failed on {GENERAL}: worse."
     assert worse.summary[FILE.name]["examples"] > 100  # opposites with the same words: a poorer model is not worse there
     general, pairs = worse.summary[GENERAL], general_pairs()
     encoder = bench.registry.encoder(folders["poor"])
@@ -43,11 +44,19 @@ def test_a_poorer_model_fails_on_both_and_the_same_passes(bench, folders):
     assert general["spearman"]["change"]["high"] < 0 and general["verdict"].startswith("worse")
     same = compare(bench, DEFAULT_ENCODER, folders["same"])
     assert not same.failed and same.summary["passed"] and same.lines[-1] == "Passed."
-    assert compare(bench, DEFAULT_ENCODER, folders["same"], fail_below=5).failed
+    strict = compare(bench, DEFAULT_ENCODER, folders["same"], fail_below=5)
+    assert strict.failed and strict.summary["failed"] == [GENERAL] and "or changed by less than +5" in strict.lines[-1]
+
+
+def test_a_file_of_few_examples_is_refused(bench, folders, tmp_path):
+    few = tmp_path / "few.csv"
+    few.write_text("sentence1,sentence2,score\na cat,a dog,2\na car,a red car,4\n")
+    with pytest.raises(UserError, match=r"'few.csv' has 2 examples, at least 20 are needed"):
+        compare(bench, DEFAULT_ENCODER, folders["same"], on=str(few))
 
 
 def test_the_shell_ends_with_status_1(folders, monkeypatch, capsys):
     for after, status in ((folders["poor"], 1), (folders["same"], 0)):
         monkeypatch.setattr("sys.argv", ["sbert_app", "compare", DEFAULT_ENCODER, after])
         assert main() == status
-    assert "Failed on everyday pairs." in capsys.readouterr().out
+    assert "Failed on everyday pairs: worse." in capsys.readouterr().out

@@ -69,6 +69,22 @@ def test_an_answer_is_on_disk_before_the_next_question_and_another_session_goes_
     assert len(begin(hosted, stranger).answers) == 1
 
 
+def test_labels_of_another_window_are_there_and_none_takes_anothers_place(bench, session):
+    """Two windows on one corpus: what is answered, changed or taken back in one is seen in the other before it does anything."""
+    label(session, 4, lambda _: "yes")
+    other = opened(bench)
+    begin(bench, other)
+    label(other, 2, lambda _: "no")
+    stale = answer(session, "yes", 4)
+    assert [given.label for given in stale.answers] == ["yes"] * 4 + ["no"] * 2  # shown, not answered: that pair was another
+    assert stale.question == labelling.labelling(other).question
+    change(other, 0, "no")
+    undo(session)
+    assert [given.label for given in begin(bench, other).answers] == ["no", *["yes"] * 3, "no"] == [
+        given.label for given in begin(bench, opened(bench)).answers
+    ]
+
+
 def test_before_a_model_is_made_the_page_counts_the_labels_to_learn_from(session):
     counted = view(label(session, 6))
     learnt = sum(given.why == LEARN for given in labelling.labelling(session).answers)
@@ -290,6 +306,8 @@ def test_a_spreadsheet_of_pairs_goes_out_and_comes_back_with_labels(ask, tmp_pat
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows([*rows, rows[0] | {"label": "no" if rows[0]["label"] == "Yes" else "yes"}])
+    with pytest.raises(UserError, match="holds 90 labels not sent yet"):
+        ask(count=5, out=sheet)
     after = ask(labels=sheet, save=everything)
     assert after.summary["labels"] == 90 and after.lines[0].startswith("90 labels: ")
     assert "1 row of the file left out" in after.lines[1] and "1 pair has two different labels" in after.lines[2]

@@ -99,6 +99,7 @@ class Job:
     command: str = ""
     quick: bool = False
     streams: bool = False  # the endpoint sends the steps too
+    collections: bool = True  # of the jobs that need a corpus: whether it may be a collection
     makes_file: bool = False
 
     def steps(self, call: Call, options: Any) -> Steps:

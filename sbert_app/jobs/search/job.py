@@ -14,7 +14,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option
 from sbert_app.jobs.declaring.option import choice, flag, json_object, option, sentence, whole
-from sbert_app.jobs.search.open_corpus import HINT, OFFERED, encoder_of, query_caution
+from sbert_app.jobs.search.open_corpus import HINT, NO_HITS, OFFERED, encoder_of, query_caution
 from sbert_app.jobs.search.ranked_hits import different_texts, encode_query, hits_of, reranked
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import check_one_score
@@ -75,7 +75,7 @@ def search_job(call: Call, options: SearchOptions) -> Steps:
     collection = {"collection": asdict(result.store)} if result.store else {}
     answer = {"hits": [asdict(hit) for hit in result.hits], "milliseconds": result.milliseconds, "cautions": list(result.cautions)}
     so_far = {} if result.read is None else {"read": result.read}
-    yield Outcome(answer | collection | so_far, [*lines, *result.cautions])
+    yield Outcome(answer | collection | so_far, [*(lines or [NO_HITS]), *result.cautions])
 
 
 def _shown(hit: Hit) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
 
 HINT = "Type what you are looking for."
+NO_HITS = "No row fits the filters. Remove one to see hits."
 OFFERED = (MAXSIM, DENSE)  # ways to rank a collection, the first by default
 SAMPLED, BEGINNING = 200, 300  # rows of a corpus, characters of each
 LEAST_ROWS, LEAST_SHARE = 2, 0.1  # of the sampled rows: below it, they are quotations and names

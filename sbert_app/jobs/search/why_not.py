@@ -189,4 +189,4 @@ def _missed_by_index(search: _Search, place: int) -> bool:
     return place not in rows and own > last + ROUNDING
 
 
-WHY_NOT = Job("why_not", Needs.CORPUS, WhyNotOptions, why_not_job, "why_not", quick=True)
+WHY_NOT = Job("why_not", Needs.CORPUS, WhyNotOptions, why_not_job, "why_not", quick=True, collections=False)

@@ -74,7 +74,7 @@ def from_hub(name: str) -> Path:
     except RepositoryNotFoundError as error:
         raise UserError(f"The Hub has no model named {quoted(name)}. Check the spelling: 'org/model'.") from error
     except (HfHubHTTPError, OSError, ValueError) as error:
-        log.warning("download of %s failed: %s", Private(quoted(name)), Private(first_line(error)))
+        log.info("download of %s failed: %s", Private(quoted(name)), Private(first_line(error)))
         raise UserError(
             f"The model {quoted(name)} is not on this machine and the Hub cannot be reached. "
             f"Connect to the internet once, type a model folder, or use the bundled one."

@@ -7,12 +7,12 @@ from markupsafe import Markup
 from sbert_app.corpus.hits import MAXSIM, Hit, SearchResult
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS
 from sbert_app.corpus.ranking.lexical import tokenize
+from sbert_app.jobs.search.open_corpus import NO_HITS
 from sbert_app.ui.kit import html
 from sbert_app.ui.search.hit_view import card
 from sbert_app.wording import amount
 
 NO_QUERY = "Type what you are looking for, in any words, and press Enter."
-NO_HITS = "No row fits the filters. Remove one to see hits."
 NO_WORDS = "Nothing beside the hits: word search needs a word of the query, and no row holds one."
 COMPARE = Markup('<button type="button" class="unfold" data-beside="{}">Compare with words alone</button>').format(WORDS)
 MORE = {10: 20, 20: 50, 50: 100}  # hits that are shown -> then
