@@ -38,7 +38,8 @@
 
   // Open a tab by the name on it, or by its name in the address.
   function tab(name) {
-    tabs().find(button => button.textContent.trim().toLowerCase() === name.toLowerCase())?.click();
+    const button = tabs().find(each => each.textContent.trim().toLowerCase() === name.toLowerCase());
+    if (button?.ariaSelected !== 'true') button?.click();
   }
 
   // Click a button of the tab that is being shown, as soon as it is there.

@@ -59,8 +59,10 @@
     const plots = [...button.closest('.take-home').querySelectorAll('[data-plot]')].map(link => link.dataset.plot);
     document.body.append(screen);
     behind.forEach(element => { element.inert = true; });
+    history.pushState({ ...history.state, presented: true }, '');  // "Back" leaves the screen, not the tab
     leave = () => {
       leave = null;
+      if (history.state?.presented) history.back();
       behind.forEach(element => { element.inert = false; });
       if (document.fullscreenElement) document.exitFullscreen();
       screen.querySelectorAll('.js-plotly-plot').forEach(chart => Plotly.purge(chart));
@@ -86,6 +88,7 @@
     else if (event.target.closest?.('.present header button')) leave?.();
   });
   document.addEventListener('keydown', event => { if (event.key === 'Escape') leave?.(); });
+  addEventListener('popstate', () => leave?.());
   // On the full screen the browser keeps Escape for itself.
   document.addEventListener('fullscreenchange', () => { if (!document.fullscreenElement) leave?.(); });
 })();

@@ -4,7 +4,13 @@
   // A picture cannot use the page's fonts: labels are measured in the font that draws them.
   const FONT = 'Arial, Liberation Sans, Helvetica, sans-serif';
   const INK = '#1c1c1f', LEAST_WIDTH = 720, TITLE = 18, SOURCE = 13;  // of a picture, in pixels
-  const aboutResult = button => button.closest('.take-home').dataset;  // its title, its source, the elements that show it
+  // Its title, its source, the elements that show it; of a map also what is chosen on it.
+  function aboutResult(button) {
+    const about = button.closest('.take-home').dataset;
+    const chosen = about.shows === 'map-plot' && document.querySelector('#map-told b');
+    return chosen ? { ...about, title: `${about.title} · ${chosen.textContent}` } : about;
+  }
+
   const chartIn = id => document.getElementById(id)?.querySelector('.js-plotly-plot');
   const escaped = text => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 

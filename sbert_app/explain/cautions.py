@@ -27,13 +27,18 @@ SAMPLE = (
 # Frequent words of languages in Latin script that are no English words.
 OTHER_LANGUAGES = frozenset(
     """der das und ist nicht ich ein eine einen mit auf für den dem wie wir zu von auch mein meine kein sie sich wo habe
+    einem einer eines meinem meinen meiner keine keinen ihr ihre ihnen uns bei beim aus nach vom zum zur über durch ohne gegen seit
+    haben wird wurde werden sind kann kommt gibt noch nur aber oder schon wieder sehr immer bitte dank danke vielen wann warum
+    dass wenn
     le les est une dans pour pas que qui je vous nous avec mon ma sur ce cette et au du il elle mes où
     el los las una es por con para está mi se del muy y un como dónde qué
+    quiero tengo puedo pero todavía muchas gracias cuando porque
     gli che di per non sono mio mia della nel dove è
-    uma não com meu minha os em onde
+    uma não com meu minha os em onde quero tenho você obrigado quando
     het een niet ik van voor zijn mijn en dat waar
     och jag inte det som jest się nie""".split()
 )
+BOTH = frozenset(("an", "so", "was", "am", "will"))  # frequent in English and in German: evidence of neither
 # Scripts without spaces or with one sign a syllable: a few letters a piece are normal for models that read them.
 DENSE = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 NEGATION, NUMBERS, ORDER, LANGUAGE = "negation", "numbers", "order", "language"
@@ -87,7 +92,7 @@ def unread(sentence: str, tokens: TokenVectors, a_sample_word: float) -> str:
 def is_foreign(sentence: str) -> bool:
     """Whether a sentence in Latin script has frequent words or letters of other languages, and hardly any English ones."""
     words = set(words_of(sentence))  # once each: "com" of addresses is Portuguese, too
-    english, known = sum(word in FUNCTION_WORDS for word in words), sum(word in OTHER_LANGUAGES for word in words)
+    english, known = sum(word in FUNCTION_WORDS - BOTH for word in words), sum(word in OTHER_LANGUAGES for word in words)
     other = known + sum(word not in OTHER_LANGUAGES and not word.isascii() for word in words)
     return known >= 1 and other >= 2 and other > 2 * english
 

@@ -3,7 +3,6 @@
 import gc
 import logging
 import threading
-import unicodedata
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -21,7 +20,7 @@ from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, choose_hardware
 from sbert_app.models.files import finding
-from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY, RUN_NAME
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY, RUN_NAME, plain_name
 from sbert_app.models.files.layout import POLY, first_line, kind_of, quoted
 from sbert_app.models.files.listing import ModelInfo, delete_saved, is_untrained, listed
 from sbert_app.models.files.trained_for import LIKENESS
@@ -32,7 +31,6 @@ from sbert_app.watching import Private
 
 log = logging.getLogger(__name__)
 
-NAME_LENGTH = 1_000  # characters; a name may be a path
 SAMPLE = "Does this model read a sentence?"
 LOADED_MODELS = 3  # kept in memory, least recently used dropped first
 
@@ -85,7 +83,10 @@ class Registry:
 
     def encoder_of(self, name: str, fingerprint: str) -> Encoder:
         """The encoder that embedded a corpus. Raises UserError if the model of that name has changed since."""
-        encoder = self.encoder(name)
+        try:
+            encoder = self.encoder(name)
+        except UserError as error:
+            raise UserError(f"{error} Or index the corpus again with another model.") from error
         if encoder.fingerprint != fingerprint:
             raise UserError(f"The model '{name}' has changed since this corpus was indexed. Index it again.")
         return encoder
@@ -196,17 +197,6 @@ class Registry:
                 raise UserError(f"Unknown model {quoted(name)}. Must be one of {', '.join(m.name for m in self.list())}.")
             return finding.from_hub(name)
         return finding.typed_folder(name, self.settings.models)
-
-
-def plain_name(name: object) -> str:
-    """A model's name, stripped. Raises UserError if it cannot be one."""
-    if not isinstance(name, str):
-        raise UserError("The model must be given by its name.")
-    if len(name) > NAME_LENGTH:
-        raise UserError(f"The model's name has {len(name):,} characters, at most {NAME_LENGTH:,} are allowed: {quoted(name)}.")
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
-        raise UserError(f"The model's name {quoted(name)} contains a line break or another invalid character. Type it again.")
-    return name.strip()
 
 
 def tested(model: Model) -> Model:

@@ -74,7 +74,8 @@ def _which(read: "list[_Sheet]", sheets: "list[_Sheet]") -> str:
     rest = f" Not read: {', '.join(others)}." if others else ""
     if len(read) == 1:
         return f"Read the sheet {titles}.{rest}"
-    return f"Read the sheets {titles}, whose columns are the same, as one table; its column '{SHEET}' says which.{rest}"
+    how = f"whose columns are the same, as one table, rows counted on; its column '{SHEET}' says which"
+    return f"Read the sheets {titles}, {how}.{rest}"
 
 
 @contextmanager

@@ -133,6 +133,10 @@ def test_the_visitor_decides_what_goes_and_the_files_follow(shared_page, write):
     expect(page.locator("#duplicates-staying")).to_contain_text("13 of 23 rows stay in cleaned.csv, 10 are removed. 1 row stays")
     kept = [row["id"] for row in saved(page, "#duplicates-cleaned")]
     assert [row["id"] for row in saved(page, "#duplicates-keep-or-drop") if row["verdict"] == "keep"] == kept and len(kept) == 13
+    page.reload()
+    expect(page.locator("#duplicates-staying")).to_contain_text("13 of 23 rows stay in cleaned.csv, 10 are removed. 1 row stays")
+    expect(page.locator("#duplicates-threshold input[type=number]")).to_have_value("0.97")
+    page.locator(".dup-more summary").click()
     last.press("Enter")
     expect(last).to_have_attribute("aria-pressed", "false")
     expect(page.locator("#duplicates-staying")).to_contain_text("12 of 23 rows stay")

@@ -390,6 +390,9 @@ def test_a_filter_fades_the_other_points_and_another_selection_ends_it(drawn):
     billing = int(re.match(r"[\d,]+", page.locator("#map-told").inner_text().strip()).group())
     page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData[0].selectedpoints")
     assert 0 < bright(page) == billing < 926
+    expect(page.locator("#map-selection")).to_contain_text(re.compile(r"Clusters: .+ \d+ of \d+, "))
+    title = page.evaluate("studioResults.aboutResult(document.querySelector('#map-kept [data-present]')).title")
+    assert title.endswith(f" · {billing} sentences with team: Billing")
     text = page.locator("#map-filters [data-column=text]")
     text.locator("summary").click()
     text.locator("input").fill("zzzz")

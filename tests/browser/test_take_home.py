@@ -161,6 +161,17 @@ def test_a_kept_session_opens_without_network_and_its_commands_make_the_same_res
     assert asked == [] and errors == []
 
 
+def test_back_leaves_the_full_screen_and_not_the_tab(shared_page):
+    page = shared_page
+    open_example(page, "Support tickets")
+    go_to(page, "Search")
+    page.locator("#hits [data-present]").first.click()
+    page.locator(".present").wait_for()
+    page.go_back()
+    expect(page.locator(".present")).to_have_count(0)
+    expect(page.get_by_role("tab", name="Search", exact=True)).to_have_attribute("aria-selected", "true")
+
+
 def test_a_chart_that_comes_late_is_presented_all_the_same(page):
     late, released = [], []
     page.route(re.compile("plotly", re.IGNORECASE), lambda route: route.continue_() if released else late.append(route))

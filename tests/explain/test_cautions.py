@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sbert_app.explain.cautions import LANGUAGE, NEGATION, NUMBERS, ORDER, cautions, unread
+from sbert_app.explain.cautions import LANGUAGE, NEGATION, NUMBERS, ORDER, cautions, is_foreign, unread
 from sbert_app.explain.quantities import differing, quantities
 from sbert_app.explain.words import TokenVectors
 
@@ -100,6 +100,21 @@ def split(words: list[tuple[str, int]], unknown: int) -> TokenVectors:
 def test_a_sentence_is_unread_if_its_pieces_say_so(sentence, words, unknown, text):
     reason = unread(sentence, split(words, unknown), a_sample_word=1.4)
     assert (text in reason) if text else reason == ""
+
+
+@pytest.mark.parametrize(
+    ("sentence", "foreign"),
+    [
+        ("Die Bremsen an meinem Fahrrad quietschen bei Regen furchtbar.", True),
+        ("Tolle Beratung in der Filiale, vielen Dank!", True),
+        ("Wann kommt endlich mein Paket an?", True),
+        ("Quiero devolver la bicicleta porque no funciona", True),
+        ("I was in Los Angeles with the Von Trapp family", False),
+        ("So I will be in Bonn on Monday, dank and cold as it was", False),
+    ],
+)
+def test_a_sentence_of_another_language_is_known_by_its_frequent_words(sentence, foreign):
+    assert is_foreign(sentence) is foreign
 
 
 def test_an_unread_sentence_is_named():

@@ -80,9 +80,11 @@ def test_labels_of_another_window_are_there_and_none_takes_anothers_place(bench,
     assert stale.question == labelling.labelling(other).question
     change(other, 0, "no")
     undo(session)
-    assert [given.label for given in begin(bench, other).answers] == ["no", *["yes"] * 3, "no"] == [
-        given.label for given in begin(bench, opened(bench)).answers
-    ]
+    assert (
+        [given.label for given in begin(bench, other).answers]
+        == ["no", *["yes"] * 3, "no"]
+        == [given.label for given in begin(bench, opened(bench)).answers]
+    )
 
 
 def test_before_a_model_is_made_the_page_counts_the_labels_to_learn_from(session):

@@ -14,7 +14,7 @@ def test_sheets_with_the_same_columns_are_read_as_one_and_others_are_named(read,
         pd.DataFrame().to_excel(book, sheet_name="Blank", index=False)
     table = read("a.xlsx", (tmp_path / "months.xlsx").read_bytes())
     assert table.notes == (
-        "Read the sheets 'May', 'June', whose columns are the same, as one table; its column 'sheet' says which. "
+        "Read the sheets 'May', 'June', whose columns are the same, as one table, rows counted on; its column 'sheet' says which. "
         "Not read: Notes, Blank.",
     )
     assert table.frame["sheet"].tolist() == ["May"] * len(FRAME) + ["June"] * len(FRAME)

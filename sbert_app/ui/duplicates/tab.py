@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar
 
 import gradio as gr
 
@@ -61,6 +63,16 @@ def build(bench: Workbench, session: gr.State, opened: gr.State) -> tuple[gr.HTM
     return start, duplicates
 
 
+@dataclass(frozen=True)
+class Removal:
+    """What was chosen last, which comes back with the page."""
+
+    of_corpus: ClassVar[bool] = True
+
+    threshold: float
+    remove: str
+
+
 class DuplicatesPanel:
     """Mine once, move the threshold, check borderline pairs, export; the mined pairs are in the visitor's session."""
 
@@ -100,6 +112,7 @@ class DuplicatesPanel:
         chosen, shown, decided = self.chosen, self._everything, self._decisions
         found = self.job.listen(self.find.click, self._on_find, [self._session], [], lambda session: session.stop(job.MINING))
         found.then(handler(self._on_found), chosen, shown, **PRIVATE)  # with the threshold that the page has by then
+        gr.on([self.threshold.input, self.remove.input], handler(self._on_chosen), chosen, **PRIVATE)  # by a person
         self.threshold.change(handler(self._on_slide), chosen, self._findings, trigger_mode="always_last", **PRIVATE)
         self.remove.input(handler(self._on_remove), chosen, decided, trigger_mode="always_last", **PRIVATE)
         self.groups.picked(handler(self._on_picked), chosen, decided, trigger_mode="multiple", **PRIVATE)
@@ -116,6 +129,7 @@ class DuplicatesPanel:
 
     def _on_handed(self, session: Session, remove: str) -> Updates:
         threshold = round(max(FLOOR, best_threshold(session)), 2)
+        session.put(Removal(threshold, remove))
         return self._mined(session, threshold, remove) if session.get(Mined) else {self.threshold: threshold}
 
     def of_corpus(self, session: Session, threshold: float, remove: str) -> Updates:
@@ -123,7 +137,8 @@ class DuplicatesPanel:
         can_mine = len(session.corpus().corpus) > 1
         idle = {**self.job.idle(), self.find: gr.Button(interactive=can_mine)}
         if session.get(Mined):
-            return {**idle, **self._mined(session, threshold, remove)}
+            chosen = session.get(Removal) or Removal(threshold, remove)
+            return {**idle, self.remove: chosen.remove, **self._mined(session, chosen.threshold, chosen.remove)}
         return {
             **idle,
             self.headline: html.empty(view.not_yet(session.get(OpenCollection)) if can_mine else view.ONE_ROW),
@@ -147,6 +162,9 @@ class DuplicatesPanel:
         low = round(min(math.ceil(floor / step) * step, 1 - step), 3)
         slider = gr.Slider(minimum=low, value=round(max(findings.threshold, low), 3), step=step)
         return {self.threshold: slider, self.result: gr.Column(visible=True), **self._shown(session, findings)}
+
+    def _on_chosen(self, session: Session, threshold: float, remove: str) -> None:
+        session.put(Removal(threshold, remove))
 
     def _on_slide(self, session: Session, threshold: float, remove: str) -> Updates:
         """Show another threshold, unless the slider was reset because another corpus was opened."""

@@ -1,5 +1,6 @@
 """Render the lists beside the map: its clusters or the values of a column, as buttons, and the selected rows, as cards."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from markupsafe import Markup
@@ -12,11 +13,13 @@ from sbert_app.mapping.clusters import OUTLIER
 from sbert_app.ui.kit import html
 from sbert_app.ui.map.chart import colour_of
 from sbert_app.ui.map.view import NO_ROWS
+from sbert_app.vectors import Rows
 
 SENTENCE_LENGTH = 90
 SHOWN_ROWS = 200
 SAVED_IN_PAGE = 2_000  # rows; a larger selection has no download links
 METADATA_SHOWN, METADATA_LENGTH = 4, 40
+CLUSTERS_SHOWN = 6  # in which selected rows are
 QUERY_LENGTH = 60  # characters of a query in a title
 OUTSIDE = "{} of these {} rows are not in the sample that the map shows: each is ringed amid the sampled rows nearest to it."
 EMPTY = Markup()
@@ -99,6 +102,7 @@ def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str], 
     title = Markup("<span><b>{}</b>{}</span> {}").format(selected.title(corpus_map), pencil, INSIDE if inside else "")
     head = html.head(title, save) + html.cautions(selected.notes)
     about = html.hint(Markup("Distinctive words: <b>{}</b>").format(", ".join(words))) if words else ""
+    about += html.hint(_clusters_of(corpus_map, rows)) if selected.cluster is None else ""
     labels = corpus_map.clustering.labels[listed[:SHOWN_ROWS]].tolist()
     cards = [
         _card(record, IN_CLUSTER.format(colour_of(label), html.short(str(record["cluster"]), 40)))
@@ -106,6 +110,13 @@ def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str], 
     ]
     more = html.hint(f"The first {SHOWN_ROWS:,} of {len(rows):,}.") if len(rows) > SHOWN_ROWS else ""
     return ROWS.format(head, about, "Chosen sentences", Markup().join(cards), more)
+
+
+def _clusters_of(corpus_map: CorpusMap, rows: Rows) -> str:
+    """How many of these rows are in which clusters, the most frequent first."""
+    named, sizes = [*corpus_map.names, OUTLIERS], [*corpus_map.clustering.sizes.tolist(), corpus_map.clustering.outliers]
+    counts = Counter(corpus_map.clustering.labels[rows].tolist()).most_common(CLUSTERS_SHOWN)
+    return "Clusters: " + ", ".join(f"{html.short(named[label], 40)} {count:,} of {sizes[label]:,}" for label, count in counts)
 
 
 def _card(record: dict[str, object], mark: Markup, own: Sequence[str] = OWN_KEYS) -> Markup:

@@ -10,6 +10,7 @@ from sbert_app.corpus.indexed import WORDS, IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index_again
 from sbert_app.jobs.corpus.opening import open_example, open_key, other_index
+from sbert_app.jobs.duplicates.job import findings_of, keep_group, mine
 from sbert_app.jobs.search.open_corpus import judge, judgements, offered
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.files.finding import DEFAULT_ENCODER
@@ -27,13 +28,17 @@ def other_model(encoder, tmp_path) -> str:
 
 def test_an_open_corpus_is_indexed_again_with_another_model(bench, other_model):
     assert other_index(bench, bench.sessions.open(), DEFAULT_ENCODER) is None
-    session = indexed(bench, "a red car\na green apple\na blue boat")
+    session = indexed(bench, "a red car\na green apple\na blue boat\na red car")
     assert other_index(bench, session, DEFAULT_ENCODER) is None and session.get(Indexing).rate > 0
     other = other_index(bench, session, other_model)
     assert other.model == DEFAULT_ENCODER and other.other_model.endswith("other") and other.seconds > 0
     before = session.get(IndexedCorpus)
     judge(bench, session, "fruit", 2, 1)
+    list(mine(bench, session))
+    keep_group(session, 0.9, 1, True)
     list(index_again(bench, session, other_model))
+    list(mine(bench, session))
+    assert findings_of(session, 0.9, "copies").staying == 4  # the group is kept whole, as before
     assert judgements(session).of_query("fruit") == {2: 1}  # to compare both models by
     after = session.get(IndexedCorpus)
     assert after.fingerprint != before.fingerprint and after.corpus.sentences == before.corpus.sentences
