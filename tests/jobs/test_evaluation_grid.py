@@ -122,7 +122,8 @@ def test_every_system_gives_its_row(shared_bench, scored, model_folder):
     measures = {name: {"spearman": result["spearman"], "pearson": result["pearson"]} for name, result in results.items()}
     assert list(results) == systems
     for result in results.values():
-        assert list(result) == ["model", "spearman", "pearson", "sentences", "seconds"]
+        assert list(result) == ["model", "spearman", "pearson", "interval", "examples", "sentences", "seconds"]
+        assert result["interval"][0] < result["spearman"] < result["interval"][1]
         assert result["sentences"] == 240 and result["seconds"] > 0
     assert results[CROSS]["spearman"] > results[SBERT]["spearman"]
     assert results[WORD_VECTORS]["model"] == "input vectors of all-MiniLM-L6-v2" and results[OVERLAP]["model"] == "Jaccard"
@@ -163,7 +164,7 @@ def test_triplets_are_counted_and_pairs_without_scores_need_vectors(shared_bench
     path.write_text("anchor,positive,negative\n" + "late parcel,parcel is late,red apple\n" * 4)
     triplets = read_table(path, shared_bench.settings.limits)
     for result in evaluate(shared_bench, triplets, [SBERT, WORD_VECTORS, TF_IDF, OVERLAP]).values():
-        assert result["triplet_accuracy"] == 1.0 and len(result) == 4
+        assert result["triplet_accuracy"] == 1.0 and result["examples"] == 4
     path = tmp_path / "positives.csv"
     path.write_text("sentence1,sentence2\nlate parcel,my parcel is late\nred apple,a ripe apple\n")
     pairs = read_table(path, shared_bench.settings.limits)

@@ -52,10 +52,10 @@ def evaluate(call: Call, options: EvaluateOptions) -> Steps:
 
     Returns:
         For each system: model, measures as fractions (spearman, pearson; average_precision, accuracy, f1; triplet_accuracy;
-        accuracy of a linear classifier; v_measure of clusters), sentences, seconds. For a folder the same for each data set,
-        or the reason why not, with the 95 % interval and how many of the pairs the system was trained on (seen);
-        where a column is named subset, genre or topic, its measure by subset; of classes the protocol, of pairs with two classes
-        the f1.
+        accuracy of a linear classifier; v_measure of clusters), the 95 % interval of the first, examples (of pairs), sentences,
+        seconds. For a folder the same for each data set, or the reason why not, and how many of the pairs the system was
+        trained on (seen); where a column is named subset, genre or topic, its measure by subset; of classes the protocol, of
+        pairs with two classes the f1.
     """
     bench, systems = call.bench, options.systems or [SBERT]
     check_names(bench, systems)
@@ -120,7 +120,13 @@ def _of_one(call: Call, grid: Grid, pairs: Examples | None) -> Outcome:
         measures, count = cell.measures, f"{cell.sentences:,} sentences"
         if pairs:
             measures, count = measures | _of_head(call, cell, pairs), f"{len(pairs):,} examples"
-            summary[cell.system] = {"model": cell.model, **measures, "sentences": cell.sentences, "seconds": cell.seconds}
+            facts = {
+                "interval": [cell.low, cell.high],
+                "examples": len(pairs),
+                "sentences": cell.sentences,
+                "seconds": cell.seconds,
+            }
+            summary[cell.system] = {"model": cell.model, **measures, **facts}
         figures = "  ".join(f"{name} {100 * value:.2f}" for name, value in measures.items())
         lines.append(f"{cell.system:14} {figures}  ({count}, {cell.seconds:.1f} s)")
     return Outcome(summary, [*lines, *_protocols(grid)])
