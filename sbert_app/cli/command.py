@@ -98,11 +98,11 @@ def add_command(job: Job, app: typer.Typer) -> None:
 
 def _check_paths(declared: Sequence[Argument], values: Mapping[str, Any], file: Path | None) -> None:
     """Raise UserError where a command would write over a file that it reads."""
-    sources = [file, *(values[each.name] for each in declared if each.kind.upload)]
-    for each in (each for each in declared if each.kind.output):
-        out = values[each.name]
+    sources = [file, *(values.get(argument.name) for argument in declared if argument.kind.upload)]
+    for argument in declared:
+        out = values.get(argument.name) if argument.kind.output else None
         if out and any(source and source.exists() and out.exists() and out.samefile(source) for source in sources):
-            raise UserError(f"'{out}' is read by this command. Choose another {each.shell_name}.")
+            raise UserError(f"'{out}' is read by this command. Choose another {argument.shell_name}.")
 
 
 def register(app: typer.Typer, name: str, command: Callable[..., None], parameters: Sequence[inspect.Parameter]) -> None:

@@ -99,9 +99,14 @@ def begin(bench: Workbench, session: Session) -> Labelling:
 def labelling(session: Session) -> Labelling:
     """The labels of the open corpus, those of other windows and commands too. Raises UserError before `begin`."""
     current = session.require(Labelling, "No pairs are being labelled. Choose “Label pairs of the open corpus”.")
-    if current.log.has_others:
-        session.swap(current, current.answered(placed(current.log.read(), current.corpus.sentences, current.pairs)))
-    return session.get(Labelling) or current
+    if not current.log.has_others:
+        return current
+
+    def read_again(before: Labelling | None) -> Labelling:
+        now = before or current
+        return now.answered(placed(now.log.read(), now.corpus.sentences, now.pairs))
+
+    return session.update(Labelling, read_again)
 
 
 def answer(session: Session, label: Any, count: Any, seconds: Any = 0.0) -> Labelling:

@@ -120,13 +120,8 @@ def _of_one(call: Call, grid: Grid, pairs: Examples | None) -> Outcome:
         measures, count = cell.measures, f"{cell.sentences:,} sentences"
         if pairs:
             measures, count = measures | _of_head(call, cell, pairs), f"{len(pairs):,} examples"
-            facts = {
-                "interval": [cell.low, cell.high],
-                "examples": len(pairs),
-                "sentences": cell.sentences,
-                "seconds": cell.seconds,
-            }
-            summary[cell.system] = {"model": cell.model, **measures, **facts}
+            about = {"interval": [cell.low, cell.high], "examples": len(pairs), "sentences": cell.sentences}
+            summary[cell.system] = {"model": cell.model, **measures, **about, "seconds": cell.seconds}
         figures = "  ".join(f"{name} {100 * value:.2f}" for name, value in measures.items())
         lines.append(f"{cell.system:14} {figures}  ({count}, {cell.seconds:.1f} s)")
     return Outcome(summary, [*lines, *_protocols(grid)])

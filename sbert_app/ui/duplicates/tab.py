@@ -12,6 +12,7 @@ from sbert_app.corpus.duplicates import COPIES, SIMILAR
 from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.errors import UserError
+from sbert_app.jobs import validation
 from sbert_app.jobs.duplicates import job
 from sbert_app.jobs.duplicates.job import DEFAULT_THRESHOLD, MOST_LISTED, SecondOpinion, findings_of
 from sbert_app.jobs.labelling import best_threshold
@@ -164,7 +165,8 @@ class DuplicatesPanel:
         return {self.threshold: slider, self.result: gr.Column(visible=True), **self._shown(session, findings)}
 
     def _on_chosen(self, session: Session, threshold: float, remove: str) -> None:
-        session.put(Removal(threshold, remove))
+        removal = validation.one_of(remove, "rows to remove", (COPIES, SIMILAR)) or COPIES
+        session.put(Removal(validation.number(threshold, "threshold", FLOOR, 1), removal))
 
     def _on_slide(self, session: Session, threshold: float, remove: str) -> Updates:
         """Show another threshold, unless the slider was reset because another corpus was opened."""
