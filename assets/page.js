@@ -13,7 +13,7 @@
     menu()?.setAttribute('aria-expanded', open);
   }
 
-  // The address names tab, corpus and query, so that a reload or a bookmark brings them back; "Back" opens the tab before.
+  // The address names tab, corpus, query and filters, so that a reload or a bookmark brings them back; "Back" opens the tab before.
   const named = () => new URLSearchParams(location.search).get('tab') ?? 'similarity';
   addEventListener('popstate', () => { tab(named()); remember(); });
   function place(values) {
@@ -30,10 +30,10 @@
   // Called when the page is loaded: what the address and this browser tab remember.
   function read() {
     const params = new URLSearchParams(location.search);
-    const [tab, corpus, query] = ['tab', 'corpus', 'query'].map(name => params.get(name) || '');
+    const [tab, corpus, query, filters] = ['tab', 'corpus', 'query', 'filters'].map(name => params.get(name) || '');
     const [session, left_by, kept] = [SESSION, LEFT_BY, CORPUS].map(key => sessionStorage.getItem(key) || '');
     sessionStorage.removeItem(LEFT_BY);
-    return JSON.stringify({ tab, corpus, query, session, left_by, kept });
+    return JSON.stringify({ tab, corpus, query, filters, session, left_by, kept });
   }
 
   // Open a tab by the name on it, or by its name in the address.
@@ -108,7 +108,7 @@
     button.setAttribute('aria-expanded', isOpen());
     place({ corpus: button.dataset.key });
     const query = document.querySelector('#hits [data-query]');
-    if (query) place({ query: query.dataset.query });
+    if (query) place({ query: query.dataset.query, filters: document.querySelector('#chips [data-filters]')?.dataset.filters });
   }
 
   // Scroll to an element, at once if the visitor asked for less motion.
@@ -124,7 +124,7 @@
   function follow(element) {
     remember();
     // Gradio patches html in place: a new value may only change attributes.
-    const attributeFilter = ['data-opened', 'data-key', 'data-query'];
+    const attributeFilter = ['data-opened', 'data-key', 'data-query', 'data-filters'];
     new MutationObserver(remember).observe(element, { childList: true, subtree: true, attributes: true, attributeFilter });
   }
 

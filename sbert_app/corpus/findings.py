@@ -22,14 +22,13 @@ LABEL_AGREEMENT = 2 / 3  # the share of the groups within which a label is the s
 class Mined:
     """A corpus, its mined duplicates, seconds by stage, and the cross-encoder's scores so far by (row1, row2) of the file.
 
-    always: the rows of groups that the visitor keeps whole, counted from 0. cautions: what to mind in the scores.
+    cautions: what to mind in the scores.
     """
 
     indexed: IndexedCorpus
     duplicates: Duplicates
     seconds: dict[str, float]
     cross_scores: dict[tuple[int | str, int | str], float] = field(default_factory=dict)
-    always: set[int] = field(default_factory=set)
     joined: Joined | None = None  # of a collection: how its rows were compared
     cautions: tuple[str, ...] = ()
     of_corpus: ClassVar[bool] = True  # dropped with the corpus

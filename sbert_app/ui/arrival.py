@@ -1,7 +1,7 @@
-"""A page that is opened or reloaded: its tab, model, corpus, query and map come back.
+"""A page that is opened or reloaded: its tab, model, corpus, query, filters and map come back.
 
-The address names tab, corpus and query. The browser tab remembers its session, whose id is a secret and never in the address: a
-reload resumes it, with the map and everything else that it holds.
+The address names tab, corpus, query and filters. The browser tab remembers its session, whose id is a secret and never in the
+address: a reload resumes it, with the map and everything else that it holds.
 """
 
 import json
@@ -21,6 +21,7 @@ from sbert_app.ui.corpus import view
 from sbert_app.ui.corpus.panel import CorpusPanel
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, visitor_of
+from sbert_app.ui.search.panels import AddressFilters
 
 # assets/page.js
 READ, KEEP = "(place, model) => [studio.read(), model]", "names => studio.keep(...names.split(' '))"
@@ -45,6 +46,7 @@ class Place:
     tab: str = ""
     corpus: str = ""
     query: str = ""
+    filters: str = ""
     session: str = ""
     left_by: str = ""
     kept: str = ""
@@ -90,6 +92,7 @@ class Arrival:
         visitor = visitor_of(request)
         session = bench.sessions.resume(place.session, visitor, place.left_by) or bench.sessions.open(visitor)
         session.put(place)
+        session.put(AddressFilters.read(place.corpus, place.filters))
         updates: Updates = {self._key: SessionKey(bench.sessions, session.id), self._place: f"{session.id} {visitor.connection}"}
         if place.query:
             updates[self._query] = place.query

@@ -223,6 +223,24 @@ def test_a_bookmark_names_a_file_of_this_machine(shared_page, visit, app_url, pl
     expect(bookmark.get_by_label("Query", exact=True)).to_have_value("town")
 
 
+def test_the_address_names_the_filters(shared_page, visit, app_url):
+    page = shared_page
+    open_example(page, "Support tickets")
+    go_to(page, "Search")
+    choose_filter(page, "team", "Billing")
+    expect(page.locator("#chips")).to_contain_text("team: Billing")
+    expect(page).to_have_url(re.compile("filters="))
+    bookmark = visit(url=page.url)
+    expect(bookmark.locator("#chips")).to_contain_text("team: Billing")
+    found = re.compile(r"^\s*10 of \d+ ")
+    expect(bookmark.locator("#hits")).to_contain_text(found.search(page.locator("#hits").inner_text())[0].strip())
+    bookmark.locator("#chips button").click()
+    expect(bookmark.locator("#chips")).not_to_contain_text("team")
+    expect(bookmark).not_to_have_url(re.compile("filters="))
+    wrong = visit(url=f"{app_url}?tab=search&corpus=support_tickets.csv&query=late&filters=%5B%5B")
+    expect(wrong.locator("#hits .hit").first).to_be_visible()
+
+
 def test_an_address_in_a_tab_that_has_a_corpus_opens_its_own_and_a_file_that_was_not_read_waits(page, app_url, places):
     open_example(page, "Support tickets")
     expect(page).to_have_url(re.compile(r"corpus=support_tickets\.csv"))

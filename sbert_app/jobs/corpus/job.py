@@ -19,7 +19,7 @@ from sbert_app.jobs import validation
 from sbert_app.jobs.corpus.opening import open_unread
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import flag, option
-from sbert_app.jobs.duplicates.job import kept_rows
+from sbert_app.jobs.duplicates.job import KeptRows
 from sbert_app.jobs.labelling import former_labels
 from sbert_app.jobs.search.open_corpus import Judgements, cautions
 from sbert_app.models.files.finding import DEFAULT_ENCODER
@@ -143,7 +143,7 @@ def _open(session: Session, indexed: IndexedCorpus, step: Step[IndexedCorpus], s
         return not stop.revoked and session.swap(before, indexed) and session.put(how, stop)
     same_rows = before and not before.growing and before.corpus.sentences == indexed.corpus.sentences
     former = [FormerIndex(before)] if before and same_rows and before.fingerprint != indexed.fingerprint else []
-    kept = filter(None, (session.get(Judgements), former_labels(session), kept_rows(session))) if same_rows else ()
+    kept = filter(None, (session.get(Judgements), former_labels(session), session.get(KeptRows))) if same_rows else ()
     return session.open(indexed, stop, how, *former, *kept)
 
 

@@ -126,14 +126,11 @@ def mine(bench: Workbench, session: Session) -> Iterator[Step[Mined]]:
     One that the model has not read whole is mined at once, for copies and texts of the same words; its indexing is in the queue.
     """
     indexed = session.corpus()
-    kept_before = kept_rows(session)
-    work = _mined(bench, indexed, session.get(OpenCollection), kept_before.always if kept_before else frozenset())
+    work = _mined(bench, indexed, session.get(OpenCollection))
     yield from kept(session, session.begin(MINING), work) if indexed.growing else in_line(bench, session, MINING, work)
 
 
-def _mined(
-    bench: Workbench, indexed: IndexedCorpus, opened: OpenCollection | None, always: frozenset[int]
-) -> Iterator[Step[Mined]]:
+def _mined(bench: Workbench, indexed: IndexedCorpus, opened: OpenCollection | None) -> Iterator[Step[Mined]]:
     """Compare the rows of a corpus, or of the collection that it is a sample of. A store may answer late."""
     start = time.perf_counter()
     yield Step(COMPARING, 0, 1)
@@ -144,23 +141,17 @@ def _mined(
     mined = (Step(s.stage, s.done, s.total, result=Mined(indexed, s.result, {}) if s.result else None) for s in compared)
     for step in join(opened) if opened else mined:
         seconds, found = time.perf_counter() - start, step.result
-        told = found and replace(found, seconds={MINE: seconds}, always={*always}, cautions=cautions(bench, found.indexed))
+        told = found and replace(found, seconds={MINE: seconds}, cautions=cautions(bench, found.indexed))
         yield replace(step, seconds=seconds, result=told)
 
 
 @dataclass(frozen=True)
 class KeptRows:
-    """The rows of groups that a visitor keeps whole, counted from 0: what another index of the same rows takes over."""
+    """The rows of groups that a visitor keeps whole, counted from 0, under each index of these rows."""
 
     of_corpus: ClassVar[bool] = True
 
-    always: frozenset[int]
-
-
-def kept_rows(session: Session) -> KeptRows | None:
-    """Those of the duplicates that were found, or that were kept before any were."""
-    mined = session.get(Mined)
-    return KeptRows(frozenset(mined.always)) if mined else session.get(KeptRows)
+    rows: frozenset[int] = frozenset()
 
 
 def findings_of(session: Session, threshold: float, remove: str = SIMILAR) -> Findings:
@@ -174,19 +165,20 @@ def findings_of(session: Session, threshold: float, remove: str = SIMILAR) -> Fi
     grouping = mined.duplicates.grouping(threshold)
     seconds = mined.seconds | {GROUP: time.perf_counter() - start}
     mined = replace(mined, cross_scores=opinion.scores if opinion else {})
-    return Findings(mined, threshold, grouping, seconds, remove, frozenset(mined.always))
+    return Findings(mined, threshold, grouping, seconds, remove, (session.get(KeptRows) or KeptRows()).rows)
 
 
 def keep_group(session: Session, threshold: float, centre: object, whole: object) -> None:
     """Keep all rows of a group, whatever is removed, or take that back. centre: the row number of its first member."""
-    findings = findings_of(session, threshold)
-    rows = findings.rows_of_group(centre) if isinstance(centre, int) else []
+    rows = findings_of(session, threshold).rows_of_group(centre) if isinstance(centre, int) else []
     if not rows or not isinstance(whole, bool):
         raise UserError(NO_GROUP)
-    if whole:
-        findings.mined.always.update(rows)
-    else:
-        findings.mined.always.difference_update(rows)
+
+    def changed(before: KeptRows | None) -> KeptRows:
+        others = (before or KeptRows()).rows.difference(rows)
+        return KeptRows(others.union(rows) if whole else others)
+
+    session.update(KeptRows, changed)
 
 
 def score_borderline(

@@ -1,5 +1,6 @@
 """The parts of the Search tab around the hits: how it searches, and judging hits by click."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -8,8 +9,9 @@ from typing import Any, ClassVar
 import gradio as gr
 from markupsafe import Markup
 
+from sbert_app.corpus.filters import in_words
 from sbert_app.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM
-from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS
+from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs.search.job import RERANKED, SEARCH
 from sbert_app.jobs.search.open_corpus import FILE, Judgements, Offered, as_csv, judge, judgements
@@ -69,6 +71,23 @@ class LastSearch:
     values: Values
 
 
+@dataclass(frozen=True)
+class AddressFilters:
+    """The filters that the page's address names, and the corpus that they are for."""
+
+    corpus: str
+    filters: dict[str, Any]
+
+    @classmethod
+    def read(cls, corpus: str, text: str) -> "AddressFilters":
+        """Filters as JSON; whatever is not as expected counts as absent."""
+        try:
+            filters = json.loads(text)
+            return cls(corpus, filters if isinstance(filters, dict) and in_words(filters) else {})
+        except (ValueError, RecursionError, UserError):
+            return cls(corpus, {})
+
+
 class SearchControls:
     """The components, and what their values mean. `opened` changes with the session's corpus."""
 
@@ -106,6 +125,14 @@ class SearchControls:
         """What was asked last of the session's corpus, or what is chosen at first."""
         last = session.get(LastSearch)
         return {component: component.value for component in self.components} | (last.values if last else {})
+
+    def addressed(self, session: Session) -> Values:
+        """The filters of the page's address, once, if the open corpus is the one that it names and nothing was asked of it yet."""
+        indexed, address = session.get(IndexedCorpus), session.get(AddressFilters)
+        session.drop(AddressFilters)
+        if session.get(LastSearch) or not (address and indexed and address.corpus in (indexed.key, indexed.corpus.name)):
+            return {}
+        return {self.filters.state: Filtering(filters=address.filters)}
 
     def asked(self, values: Values) -> LastSearch | None:
         """What was asked since the corpus was opened."""

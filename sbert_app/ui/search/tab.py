@@ -89,7 +89,7 @@ class SearchTab:
         indexed = session.get(IndexedCorpus)
         if indexed is None:
             return {self.body: gr.Column(visible=False)}
-        values |= self.options.chosen(session)
+        values |= self.options.chosen(session) | self.options.addressed(session)
         typed = typed_text(values[self.query])
         query = first_query(self._bench, session, typed)
         collection = session.get(OpenCollection)
@@ -139,7 +139,8 @@ class SearchTab:
             request = {"query": asked.query, "top": asked.top, "filters": asked.filters or None, "ranking": asked.ranking}
             request |= {"rerank": True, "cross_encoder": asked.cross_encoder} if asked.rerank else {}
             copies = Markup() if session.get(Within) else commands(SEARCH, request, input_of(indexed))  # no command knows the map
-            caption = Caption.of(f"Search: {asked.query}", indexed.corpus.name, indexed.model)
+            title = " · ".join([f"Search: {asked.query}", *options.filters.active(values).values()])
+            caption = Caption.of(title, indexed.corpus.name, indexed.model)
             hits += row(caption, [HITS], present(), copies)
         return self._unless_overtaken(run, {self.hits: hits, self.chips: self._chips(values)})
 
@@ -193,7 +194,8 @@ class SearchTab:
     def _chips(self, values: Values) -> Markup:
         """The part of the corpus that is searched, options and filters in force."""
         within = values[self._session].get(Within)
-        return view.chips(({INSIDE: f"Inside: {within.title}"} if within else {}) | self.options.active(values))
+        active = ({INSIDE: f"Inside: {within.title}"} if within else {}) | self.options.active(values)
+        return view.chips(active, values[self.options.filters.state].filters)
 
     def _results(self, session: Session, result: SearchResult, other: SearchResult | None = None) -> Markup:
         result = replace(result, weak=weak_below(self._bench, session))

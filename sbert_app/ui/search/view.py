@@ -1,6 +1,8 @@
 """Render search hits."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from markupsafe import Markup
 
@@ -73,12 +75,16 @@ def _title(result: SearchResult) -> str:
     return f"{TITLES[result.ranking]}, {result.model}" if result.ranking == DENSE else TITLES[result.ranking]
 
 
-def chips(active: Mapping[str, str]) -> Markup:
-    """The filters and options in force, each with a button that removes it."""
+def chips(active: Mapping[str, str], filters: Mapping[str, Any]) -> Markup:
+    """The filters and options in force, each with a button that removes it.
+
+    An attribute holds the filters, for the page's address.
+    """
+    told = Markup('<i hidden data-filters="{}"></i>').format(json.dumps(filters, ensure_ascii=False) if filters else "")
     button = Markup(
         '<button type="button" class="chip" data-filter="{}" aria-label="Remove: {}">{} <i aria-hidden="true">×</i></button>'
     )
-    return Markup().join(button.format(name, label, label) for name, label in active.items())
+    return told + Markup().join(button.format(name, label, label) for name, label in active.items())
 
 
 def _amount(result: SearchResult) -> str:
