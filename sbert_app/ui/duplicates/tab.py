@@ -113,7 +113,8 @@ class DuplicatesPanel:
         chosen, shown, decided = self.chosen, self._everything, self._decisions
         found = self.job.listen(self.find.click, self._on_find, [self._session], [], lambda session: session.stop(job.MINING))
         found.then(handler(self._on_found), chosen, shown, **PRIVATE)  # with the threshold that the page has by then
-        gr.on([self.threshold.input, self.remove.input], handler(self._on_chosen), chosen, **PRIVATE)  # by a person
+        by_hand = [self.threshold.input, self.remove.input]
+        gr.on(by_hand, handler(self._on_chosen), chosen, trigger_mode="always_last", **PRIVATE)
         self.threshold.change(handler(self._on_slide), chosen, self._findings, trigger_mode="always_last", **PRIVATE)
         self.remove.input(handler(self._on_remove), chosen, decided, trigger_mode="always_last", **PRIVATE)
         self.groups.picked(handler(self._on_picked), chosen, decided, trigger_mode="multiple", **PRIVATE)
