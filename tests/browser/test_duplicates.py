@@ -114,8 +114,9 @@ def test_the_visitor_decides_what_goes_and_the_files_follow(shared_page, write):
     upload(page, write("own.csv", "\n".join(["id,question,team", *rows]) + "\n"))
     index(page, "own.csv")
     open_panel(page)
-    page.locator("#find-duplicates").click()
+    find(page)
     threshold(page, "#duplicates-threshold", "0.97")
+    expect(page.locator("#duplicates-headline")).to_contain_text("cosine ≥ 0.97")
     expect(page.locator("#duplicates-headline")).to_contain_text(
         "7 exact copies of earlier rows' text: 7 differ in id or team: look before you remove.4 more rows are similar"
     )
