@@ -45,11 +45,11 @@ def compare(call: Call, options: CompareOptions) -> Steps:
     bench = call.bench
     data: dict[str, Examples] = {GENERAL: general_pairs()}
     if options.on is not None:
-        asked = read_pairs(options.on, bench.settings.limits).examples
-        if len(asked) < LEAST_HELD_OUT:
-            few = f"'{options.on.name}' has {amount(len(asked), 'example')}"
+        labelled = read_pairs(options.on, bench.settings.limits).examples
+        if len(labelled) < LEAST_HELD_OUT:
+            few = f"'{options.on.name}' has {amount(len(labelled), 'example')}"
             raise UserError(f"{few}, at least {LEAST_HELD_OUT} are needed to tell whether a model is worse.")
-        data = {options.on.name: asked} | data
+        data = {options.on.name: labelled} | data
     encoders = [bench.registry.encoder(name) for name in (options.before, options.after)]
     sides = [(embedding(bench, encoder, call.stop.tick), encoder.similarity) for encoder in encoders]
     with bench.lines.corpora.join(call.stop) as waiting:

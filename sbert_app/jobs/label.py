@@ -179,10 +179,10 @@ def adapt(bench: Workbench, session: Session) -> Adapted:
     """
     if bench.settings.hosted:
         raise UserError("A hosted app saves no models. Use these labels for a training, and download its model.")
-    indexed, current, made = session.whole_corpus(), labelling.labelling(session), session.get(Adapted)
-    if made is None or made.answers != current.answers or made.model not in ("", *bench.registry.encoders()):
-        session.put(made := _adapted(bench, indexed, current))
-    return made
+    indexed, current, adapted = session.whole_corpus(), labelling.labelling(session), session.get(Adapted)
+    if adapted is None or adapted.answers != current.answers or adapted.model not in ("", *bench.registry.encoders()):
+        session.put(adapted := _adapted(bench, indexed, current))
+    return adapted
 
 
 def _adapted(bench: Workbench, indexed: IndexedCorpus, current: Labelling) -> Adapted:

@@ -131,7 +131,7 @@ class DuplicatesPanel:
 
     def _on_handed(self, session: Session, remove: str) -> Updates:
         threshold = round(max(FLOOR, best_threshold(session)), 2)
-        session.put(Removal(threshold, remove))
+        self._on_chosen(session, threshold, remove)
         return self._mined(session, threshold, remove) if session.get(Mined) else {self.threshold: threshold}
 
     def of_corpus(self, session: Session, threshold: float, remove: str) -> Updates:

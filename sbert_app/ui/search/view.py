@@ -80,11 +80,11 @@ def chips(active: Mapping[str, str], filters: Mapping[str, Any]) -> Markup:
 
     An attribute holds the filters, for the page's address.
     """
-    told = Markup('<i hidden data-filters="{}"></i>').format(json.dumps(filters, ensure_ascii=False) if filters else "")
+    attribute = Markup('<i hidden data-filters="{}"></i>').format(json.dumps(filters, ensure_ascii=False) if filters else "")
     button = Markup(
         '<button type="button" class="chip" data-filter="{}" aria-label="Remove: {}">{} <i aria-hidden="true">×</i></button>'
     )
-    return told + Markup().join(button.format(name, label, label) for name, label in active.items())
+    return attribute + Markup().join(button.format(name, label, label) for name, label in active.items())
 
 
 def _amount(result: SearchResult) -> str:
