@@ -13,24 +13,41 @@
     menu()?.setAttribute('aria-expanded', open);
   }
 
-  // The address names tab, corpus, query and filters, so that a reload or a bookmark brings them back; "Back" opens the tab before.
-  const named = () => new URLSearchParams(location.search).get('tab') ?? 'similarity';
-  addEventListener('popstate', () => { tab(named()); remember(); });
+  // The address names tab, corpus, query and filters, so that a reload or a bookmark brings them back; "Back" opens the tab before,
+  // or asks the query before once more.
+  const address = () => Object.fromEntries(new URLSearchParams(location.search));
+  const named = () => address().tab ?? 'similarity';
+  const answer = () => document.querySelector('#hits [data-query]')?.dataset.query;
+  let left = null;  // the query whose answer still stands there when "Back" has asked another
+  addEventListener('popstate', () => {
+    tab(named());
+    const { query } = address(), box = document.querySelector('#query :is(input, textarea)');
+    if (query && box && answer() && query !== answer()) {
+      left = answer();
+      write(box, query);
+      document.getElementById('search').click();
+    }
+    remember();
+  });
+  function write(field, value) {
+    field.value = value;
+    field.dispatchEvent(new Event('input', { bubbles: true }));
+  }
   function place(values) {
     if (!arrived) return;
     if ('corpus' in values) sessionStorage.setItem(CORPUS, values.corpus ?? '');
-    const url = new URL(location.href);
+    const { query } = address(), url = new URL(location.href);
     for (const [key, value] of Object.entries(values)) {
       if (value) url.searchParams.set(key, value); else url.searchParams.delete(key);
     }
-    const leaves = values.tab && values.tab !== named() && !document.getElementById('tour');
+    const other = (values.tab && values.tab !== named()) || (query && values.query && values.query !== query);
+    const leaves = other && !document.getElementById('tour');
     if (url.href !== location.href) history[leaves ? 'pushState' : 'replaceState'](history.state, '', url);
   }
 
   // Called when the page is loaded: what the address and this browser tab remember.
   function read() {
-    const params = new URLSearchParams(location.search);
-    const [tab, corpus, query, filters] = ['tab', 'corpus', 'query', 'filters'].map(name => params.get(name) || '');
+    const { tab = '', corpus = '', query = '', filters = '' } = address();
     const [session, left_by, kept] = [SESSION, LEFT_BY, CORPUS].map(key => sessionStorage.getItem(key) || '');
     sessionStorage.removeItem(LEFT_BY);
     return JSON.stringify({ tab, corpus, query, filters, session, left_by, kept });
@@ -107,8 +124,10 @@
     token = button.dataset.opened;
     button.setAttribute('aria-expanded', isOpen());
     place({ corpus: button.dataset.key });
-    const query = document.querySelector('#hits [data-query]');
-    if (query) place({ query: query.dataset.query, filters: document.querySelector('#chips [data-filters]')?.dataset.filters });
+    const query = answer();
+    if (!query || query === left) return;
+    left = null;
+    place({ query, filters: document.querySelector('#chips [data-filters]')?.dataset.filters });
   }
 
   // Scroll to an element, at once if the visitor asked for less motion.
@@ -193,5 +212,5 @@
     target.dispatchEvent(new Event('change', { bubbles: true }));
   });
 
-  window.studio = { arrive, follow, forget, keep, place, read, selected, show, tab, tabs, wait };
+  window.studio = { arrive, follow, forget, keep, place, read, selected, show, tab, tabs, wait, write };
 })();

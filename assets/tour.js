@@ -3,10 +3,6 @@
   const find = selector => document.querySelector(selector);
   const click = selector => find(selector)?.click();
   const hasCorpus = () => !find('.corpus-button.none');
-  const put = (field, value) => {
-    field.value = value;
-    field.dispatchEvent(new Event('input', { bubbles: true }));
-  };
 
   // at: what the sentence is about; act: what happens when the step begins, or as soon as `when` is there.
   const STEPS = [
@@ -34,7 +30,7 @@
   function write(values) {
     FIELDS.forEach((name, i) => {
       const field = find(name);
-      if (field && field.value !== values[i]) put(field, values[i]);
+      if (field && field.value !== values[i]) studio.write(field, values[i]);
     });
   }
   (function restore(values) {
@@ -48,7 +44,7 @@
   function slide(tries = 8) {
     const slider = find('#race-n input[type=range]'), mine = step;
     if (!slider || !tries) return;
-    [4.9, 5].forEach(place => put(slider, place));
+    [4.9, 5].forEach(place => studio.write(slider, place));
     setTimeout(() => { if (step === mine && !find('#race-words')?.textContent.includes('100,000 sentences')) slide(tries - 1); }, 2000);
   }
 

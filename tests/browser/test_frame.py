@@ -167,6 +167,29 @@ def test_back_opens_the_tab_before(shared_page):
         expect(page).to_have_url(re.compile(f"tab={name.lower()}"))
 
 
+def test_back_asks_the_query_before_once_more_and_forward_the_next(shared_page):
+    page = shared_page
+    open_example(page, "Household advice")
+    go_to(page, "Search")
+    answer = page.locator("#hits [data-query]")
+    for query in ("wet shoes", "coffee stain"):
+        expect(answer).to_be_attached()
+        page.get_by_label("Query", exact=True).fill(query)
+        page.get_by_label("Query", exact=True).press("Enter")
+        expect(answer).to_have_attribute("data-query", query)
+        expect(page).to_have_url(re.compile(query.replace(" ", ".")))
+    go_to(page, "Map")
+    for way, tab, query in (
+        (page.go_back, "Search", "coffee stain"), (page.go_back, "Search", "wet shoes"), (page.go_forward, "Search", "coffee stain"),
+        (page.go_forward, "Map", "coffee stain"),
+    ):  # fmt: skip
+        way()
+        expect(page.get_by_role("tab", name=tab, exact=True)).to_have_attribute("aria-selected", "true")
+        expect(answer).to_have_attribute("data-query", query)
+        expect(page.get_by_label("Query", exact=True)).to_have_value(query)
+        expect(page).to_have_url(re.compile(query.replace(" ", ".")))
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_theme_changes_from_the_menu_and_stays_over_a_reload(visit, theme):
     page, other = visit(theme=theme), {"light": "dark", "dark": "light"}[theme]
