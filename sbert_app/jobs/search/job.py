@@ -54,7 +54,9 @@ class SearchOptions:
 
     @property
     def way(self) -> str:
-        """One of RANKINGS."""
+        """One of RANKINGS. Raises UserError if hybrid and another ranking are asked for."""
+        if self.hybrid and self.ranking not in ("", HYBRID, DEFAULT_RANKING):
+            raise UserError(f"Hybrid is the ranking '{HYBRID}', not '{self.ranking}': leave one of the two out.")
         return HYBRID if self.hybrid else self.ranking or DEFAULT_RANKING
 
 
