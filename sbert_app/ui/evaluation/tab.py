@@ -41,7 +41,6 @@ FILE_HELP = (
 )
 MADE_FOR_FINE_TUNE = "The hard sets ask for another notion of likeness: they are made for Fine-tune."
 MODELS = "other models"
-NO_FILE = "Choose a file first."
 # "picked" is a custom event: the cell whose errors are asked for.
 PICKED = """
 element.addEventListener('click', event => {
@@ -51,16 +50,12 @@ element.addEventListener('click', event => {
 """
 
 
-def build(bench: Workbench, session: gr.State, model: gr.State, tab: gr.Tab) -> None:
-    gr.Markdown(LEAD, elem_classes="lead")
-    _EvaluationTab(bench, session, model).listen(tab)
-
-
-class _EvaluationTab:
+class EvaluationTab:
     """Components and event handlers; data sets and grid are in the visitor's session."""
 
     def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
         self._bench, self._session, self._model = bench, session, model
+        gr.Markdown(LEAD, elem_classes="lead")
         with gr.Accordion("Systems and data sets", elem_id="eval-choices") as self.choices:
             self._draw_choices(custom=not bench.settings.hosted)
         with gr.Row(elem_classes="examples"):
@@ -137,7 +132,7 @@ class _EvaluationTab:
         return {self.models: listed, next(iter(self.systems)): gr.CheckboxGroup(label=f"This model: {model}")}
 
     def _on_file(self, session: Session, file: str | None, chosen: list[str]) -> Updates:
-        with uploaded(file, NO_FILE) as path:
+        with uploaded(file, "Choose a file first.") as path:
             data = upload(self._bench, session, path, path.name)
         updates: Updates = {self.file: None, self.stage: html.notes(data.notes)}
         if data.task == RETRIEVAL:  # the ways to rank have no figures on pairs

@@ -59,8 +59,7 @@ def cluster_list(corpus_map: CorpusMap, chosen: int | None = None) -> Markup:
     sizes, largest = corpus_map.clustering.sizes.tolist(), int(corpus_map.clustering.sizes.max(initial=1))
     sentences, rows = corpus_map.projection.indexed.corpus.sentences, []
     for number, name in enumerate(corpus_map.names):
-        central = html.short(sentences[corpus_map.central[number]], SENTENCE_LENGTH)
-        detail = Markup('<q dir="auto">{}</q>').format(central)
+        detail = Markup('<q dir="auto">{}</q>').format(html.short(sentences[corpus_map.central[number]], SENTENCE_LENGTH))
         rows.append(_button(number, chosen, name, sizes[number], largest, detail, _rename(corpus_map, number)))
     if outliers := corpus_map.clustering.outliers:
         rows.append(_button(OUTLIER, chosen, OUTLIERS, outliers, largest))

@@ -90,6 +90,5 @@ class PairPanel:
         return {self.result: answer, self.details: detail_view.details(compared, model)}
 
     def _list_models(self, model: str) -> Any:
-        names = [name for name in self._bench.registry.encoders() if name != model]
-        others = gr.Dropdown(choices=[NO_OTHER, *names])
+        others = gr.Dropdown(choices=[NO_OTHER, *(name for name in self._bench.registry.encoders() if name != model)])
         return others, gr.Dropdown(choices=scorer_choices(self._bench.registry.pair_scorers()))

@@ -43,30 +43,27 @@ LIKE_THE_ENCODER = ("one with the encoder's backbone", "")
 NOTHING = "Stopped before both systems finished a turn, so there is nothing to extrapolate from."
 
 
-def build(bench: Workbench, session: gr.State, model: gr.State, opened: gr.State, tab: gr.Tab) -> None:
-    """Build the tab. `opened` changes with the session's corpus, which the race uses."""
-    gr.Markdown(LEAD, elem_classes="lead")
-    _TimingTab(bench, session, model).listen(opened, tab)
-
-
-class _TimingTab:
+class TimingTab:
     """Components and event handlers; the result is in the visitor's session."""
 
     def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
         self._bench, self._session, self._model = bench, session, model
-        self._draw_story()
-        self._draw_race()
-        self._draw_result()
-        self._draw_table_7()
-        self.race = LongJob(self.stop, self.stage, self.start, self.measure)
-        self.systems = LongJob(self.stop_measuring, self.measuring, self.start, self.measure)
-
-    def _draw_story(self) -> None:
+        gr.Markdown(LEAD, elem_classes="lead")
         self.words = gr.HTML(view.story(sentences_at(AT_FIRST)), elem_id=numbers_view.SENTENCE, js_on_load=None)
         self.sentences = gr.Slider(
             2, 6, AT_FIRST, step=0.05, label="Number of sentences", elem_id="race-n", elem_classes="log-slider"
         )
         gr.HTML(view.TICKS, elem_id="race-ticks", js_on_load=None)
+        self._draw_race()
+        self._draw_result()
+        gr.HTML(TABLE_7, js_on_load=None)
+        with gr.Row(elem_classes="examples"):
+            self.measure = gr.Button("Measure", size="sm", elem_id="table-7-measure")
+            self.stop_measuring = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="table-7-stop")
+        self.measuring = gr.HTML(elem_id="table-7-stage", js_on_load=None)
+        self.table_7 = gr.HTML(elem_id="table-7", js_on_load=None)
+        self.race = LongJob(self.stop, self.stage, self.start, self.measure)
+        self.systems = LongJob(self.stop_measuring, self.measuring, self.start, self.measure)
 
     def _draw_race(self) -> None:
         gr.HTML(NOW, js_on_load=None)
@@ -98,14 +95,6 @@ class _TimingTab:
                 self.numbers = gr.HTML(elem_id="race-numbers", js_on_load=None)
             with gr.Row(elem_classes="examples"):
                 self.page = FileButton(PAGE_NAME, "race-page")
-
-    def _draw_table_7(self) -> None:
-        gr.HTML(TABLE_7, js_on_load=None)
-        with gr.Row(elem_classes="examples"):
-            self.measure = gr.Button("Measure", size="sm", elem_id="table-7-measure")
-            self.stop_measuring = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="table-7-stop")
-        self.measuring = gr.HTML(elem_id="table-7-stage", js_on_load=None)
-        self.table_7 = gr.HTML(elem_id="table-7", js_on_load=None)
 
     def listen(self, opened: gr.State, tab: gr.Tab) -> None:
         session = [self._session]
