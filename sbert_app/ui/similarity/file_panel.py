@@ -36,12 +36,7 @@ RANKS = "Compared by rank: where the score puts the pair among all, against wher
 
 class FilePanel:
     def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
-        self._bench, self._session, self._model, self._shelf = bench, session, model, Shelf()
-        self._draw()
-        self.job = LongJob(self.stop, self.stage, self.score, self.example)
-        self._listen()
-
-    def _draw(self) -> None:
+        self._bench, self._shelf = bench, Shelf()
         gr.HTML(html.hint(LEAD), js_on_load=None)
         with gr.Row(elem_classes="examples"):
             self.example = gr.Button("Example: 420 instructions", size="sm", elem_id="pair-example")
@@ -56,11 +51,13 @@ class FilePanel:
         self.stage = gr.HTML(elem_id="pair-stage", js_on_load=None)
         self.download = gr.DownloadButton("Download", variant="primary", visible=False, elem_id="pair-download")
         self.result = gr.HTML(elem_id="pair-result", js_on_load=None)
+        self.job = LongJob(self.stop, self.stage, self.score, self.example)
+        self._listen(session, model)
 
-    def _listen(self) -> None:
-        session, model, stop = self._session, self._model, lambda session: session.stop(SCORING)
+    def _listen(self, session: gr.State, model: gr.State) -> None:
         outputs = [self.file, self.columns, *self._chosen, self.score, self.result, self.download]
-        by_file = self.job.listen(self.file.upload, self._on_file, [session, self.file, model], outputs, stop)
+        inputs = [session, self.file, model]
+        by_file = self.job.listen(self.file.upload, self._on_file, inputs, outputs, lambda session: session.stop(SCORING))
         by_file.failure(lambda: {self.file: None, **self._hidden()}, None, outputs, **PRIVATE)  # another file can be uploaded
         started = [self.job.listen(self.example.click, self._on_example, [session, model], outputs, None)]
         for trigger in [self.score.click, *(column.input for column in self._chosen)]:
