@@ -75,15 +75,11 @@ class EvaluationTab:
         with gr.Row():
             with gr.Column(min_width=300):
                 with gr.Column(elem_id="eval-systems"):
-                    self.systems = {
-                        gr.CheckboxGroup(
-                            [(grid_view.name_of(name), name) for name in names],
-                            value=[name for name in names if name in AT_FIRST],
-                            label=label,
-                            info=info,
-                        ): names
-                        for label, (names, info) in GROUPS.items()
-                    }
+                    self.systems: dict[Any, tuple[str, ...]] = {}
+                    for label, (group, info) in GROUPS.items():
+                        choices = [(grid_view.name_of(name), name) for name in group]
+                        chosen = [name for name in group if name in AT_FIRST]
+                        self.systems[gr.CheckboxGroup(choices, value=chosen, label=label, info=info)] = group
                 self.models = gr.Dropdown(
                     list(self._bench.settings.allowed_models), value=[], multiselect=True, allow_custom_value=custom,
                     label="Other models", elem_id="eval-models",

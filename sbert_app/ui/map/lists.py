@@ -22,7 +22,6 @@ METADATA_SHOWN, METADATA_LENGTH = 4, 40
 CLUSTERS_SHOWN = 6  # in which selected rows are
 QUERY_LENGTH = 60  # characters of a query in a title
 OUTSIDE = "{} of these {} rows are not in the sample that the map shows: each is ringed amid the sampled rows nearest to it."
-EMPTY = Markup()
 OWN_KEYS = ("row", "sentence", "cluster", "map_x", "map_y", "score")
 BUTTON = Markup(
     '<li><button type="button" data-group="{}" aria-pressed="{}"><i style="background:{}"></i><b dir="auto">{}</b><span>{}</span>{}'
@@ -77,7 +76,7 @@ def _list(label: str, buttons: Sequence[Markup]) -> Markup:
 
 
 def _button(
-    number: int, chosen: int | None, name: str, size: int, largest: int, detail: Markup = EMPTY, rename: Markup = EMPTY
+    number: int, chosen: int | None, name: str, size: int, largest: int, detail: Markup = Markup(), rename: Markup = Markup()
 ) -> Markup:
     """detail: what is in the button below the name; rename: the button after it."""
     width, colour = min(100.0, 100 * size / largest), colour_of(number)
