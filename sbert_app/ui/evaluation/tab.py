@@ -10,7 +10,6 @@ from sbert_app.errors import UserError
 from sbert_app.grid import systems
 from sbert_app.grid.data_set import RETRIEVAL
 from sbert_app.grid.result import Grid
-from sbert_app.grid.systems import Choice
 from sbert_app.jobs import validation
 from sbert_app.jobs.evaluate.grid import ShownGrid, choose, fill_session, halt, names_of_sets, unfinished, upload
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
@@ -140,7 +139,7 @@ class EvaluationTab:
     def _on_start(self, session: Session, model: str, sets: list[str], models: list[str], *groups: list[str]) -> Iterator[Updates]:
         others = validation.names(models or [], MODELS)
         chosen = [systems.SBERT if name == model else name for group in (*groups, others) for name in group or []]
-        yield from self._fill(session, choose(self._bench, session, chosen, sets or []), Choice(model))
+        yield from self._fill(session, choose(self._bench, session, chosen, sets or []), systems.Choice(model))
 
     def _on_resume(self, session: Session) -> Iterator[Updates]:
         """Continue a grid that a reload interrupted."""
@@ -149,7 +148,7 @@ class EvaluationTab:
         else:
             yield {self.stage: ""}
 
-    def _fill(self, session: Session, grid: Grid, choice: Choice) -> Iterator[Updates]:
+    def _fill(self, session: Session, grid: Grid, choice: systems.Choice) -> Iterator[Updates]:
         emptied = {self.table: grid_view.grid(grid, choice), self.result: gr.Column(visible=False), self.errors: ""}
         yield {**self.job.busy(html.status("Starting")), self.choices: gr.Accordion(open=False), **emptied}
         for step in fill_session(self._bench, session, grid, choice):
