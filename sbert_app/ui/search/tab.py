@@ -23,8 +23,7 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, dimming, handler, sent, typed_text
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view
-from sbert_app.ui.search.panels import JUDGED, PICKED, JudgingPanel, SearchControls
-from sbert_app.ui.search.standing_panel import StandingPanel
+from sbert_app.ui.search.panels import JUDGED, PICKED, JudgingPanel, SearchControls, StandingPanel
 
 HITS = "hits"  # the element of the result
 INSIDE = "inside"  # the chip of what is selected on the map
