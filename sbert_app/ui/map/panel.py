@@ -69,9 +69,8 @@ class ComparePanel:
     def listen(self, colour: gr.Dropdown, model: gr.State, changes: list[Any]) -> None:
         """Connect events. changes: the events, besides this panel's, after which other models may be available."""
         self._colour, session = colour, [self._session]
-        gr.on(
-            [*changes, self._tab.select], handler(self._on_models, early=True), [*session, model, self.model], self.model, **PRIVATE
-        )
+        inputs, listed = [*session, model, self.model], [*changes, self._tab.select]
+        gr.on(listed, handler(self._on_models, early=True), inputs, self.model, **PRIVATE)
         changed = [self.share, self.summary, self._bridge, colour]
         self.job.listen(self.start.click, self._on_compare, [*session, self.model], changed, lambda session: session.stop(MAP))
         self.share.change(None, self.share, None, js=MORPH, **PRIVATE)
