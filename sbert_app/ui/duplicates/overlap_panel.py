@@ -27,8 +27,6 @@ STOPPED = "Stopped. Encoded rows are kept: upload the file again to continue."
 
 
 class OverlapPanel:
-    """Components and event handlers; the comparison is in the visitor's session."""
-
     def __init__(self, bench: Workbench, session: gr.State) -> None:
         self._bench = bench
         with gr.Accordion("Compare with another file", open=False, elem_id="overlap-box") as self.block:

@@ -50,8 +50,6 @@ element.addEventListener('click', event => {
 
 
 class EvaluationTab:
-    """Components and event handlers; data sets and grid are in the visitor's session."""
-
     def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
         self._bench, self._session, self._model = bench, session, model
         gr.Markdown(LEAD, elem_classes="lead")

@@ -44,8 +44,6 @@ NOTHING = "Stopped before both systems finished a turn, so there is nothing to e
 
 
 class TimingTab:
-    """Components and event handlers; the result is in the visitor's session."""
-
     def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
         self._bench, self._session, self._model = bench, session, model
         gr.Markdown(LEAD, elem_classes="lead")
