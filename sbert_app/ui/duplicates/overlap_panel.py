@@ -21,7 +21,6 @@ from sbert_app.ui.kit.files import FileButton, uploaded
 from sbert_app.wording import amount, plural
 
 LEAD = "Find rows of another file that already occur in this corpus, such as test sentences in a training set."
-FILE = "overlap.csv"
 SHOWN = 50  # rows listed in each of the two lists
 STOPPED = "Stopped. Encoded rows are kept: upload the file again to continue."
 
@@ -40,7 +39,7 @@ class OverlapPanel:
                 )
                 self.overlap = gr.HTML(elem_id="overlap", js_on_load=None)
                 with gr.Row(elem_classes="examples"):
-                    self.export = FileButton(FILE, "overlap-export")
+                    self.export = FileButton("overlap.csv", "overlap-export")
         self.job = LongJob(self.stop, self.stage)
         self.outputs = [self.block, self.file, self.stage, self.result]
         shown, with_threshold = [self.overlap, self.export.button], [session, self.threshold]

@@ -24,7 +24,6 @@ SAME_WORDS = (  # of a corpus that the model had not read whole
     "So far: exact copies, and rows that differ only in case, spaces and punctuation. Once the model has read all rows, "
     "“Find duplicates” finds the others too."
 )
-NO_BORDERLINE = "No pairs near this threshold."
 SENTENCE_LENGTH = 400
 FILE_ROW = Markup('<span class="file-row">{}</span>')
 CROSS = Markup('<span class="cross">{:.3f}<small>{}</small></span>')
@@ -111,7 +110,7 @@ JUDGE = Markup(
 def borderline(pairs: Sequence[SentencePair], threshold: float, opinion: SecondOpinion | None = None) -> Markup:
     """The pairs nearest to the threshold, with the scores of a second model as far as it has read them."""
     if not pairs:
-        return html.empty(NO_BORDERLINE)
+        return html.empty("No pairs near this threshold.")
     about = f"The {amount(len(pairs), 'pair')} nearest to the threshold, on both sides of it."
     if opinion:
         count = sum(pair.cross_score is not None for pair in pairs)

@@ -32,13 +32,11 @@ watch('value', () => setTimeout(asListed));
 FOCUS_KEEP = "() => setTimeout(() => document.getElementById('run-delete-no')?.focus(), 150)"
 FOCUS_TABLE = "() => setTimeout(() => document.querySelector('#run-table input:checked, #run-table input')?.focus(), 150)"
 HEADER = ("Run", "State", "Verdict", "Before → after", "Created", "Base model", "On disk")
-NO_RUNS = "No runs yet. The first one starts in step 2."
 ROW = Markup(
     '<tr><th scope="row"><label><input type="radio" name="fine-tune-run" value="{id}"{checked}> <span>{name}</span></label></th>'
     "{cells}</tr>"
 )
 CELL = Markup('<td data-label="{}">{}</td>')
-NONE_SAVED = "No saved models yet. A verdict offers to save the model that was trained."
 # assets/page.js opens and closes the question before a card is deleted, as in the list of corpora.
 PICK_MODEL = """element.addEventListener('click', event => {
   const { model, name } = event.target.closest('[data-model]')?.dataset ?? {};
@@ -133,7 +131,7 @@ def _button(title: str, elem_id: str, interactive: bool = False, min_width: int 
 def run_table(runs: Sequence[RunOverview], chosen: str = "") -> Markup:
     """One row for each run, newest first, with a radio button that chooses it."""
     if not runs:
-        return html.empty(NO_RUNS)
+        return html.empty("No runs yet. The first one starts in step 2.")
     head = Markup().join(Markup('<th scope="col">{}</th>').format(title) for title in HEADER)
     rows = Markup().join(_row(run, chosen) for run in runs)
     caption = Markup('<caption class="hint">Choose a run, then what to do with it.</caption>')
@@ -196,7 +194,7 @@ class SavedModels:
 
 def cards(models: list[ModelInfo]) -> Markup:
     if not models:
-        return html.empty(NONE_SAVED)
+        return html.empty("No saved models yet. A verdict offers to save the model that was trained.")
     return Markup('<ul class="cards">{}</ul>').format(Markup().join(map(_card, models)))
 
 

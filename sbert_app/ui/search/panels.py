@@ -55,7 +55,6 @@ element.addEventListener('click', event => {
 });
 """
 ANSWER = "standing-answer"
-SHOW_BUTTONS = "on => { document.body.classList.toggle('judging', on); }"
 
 
 @dataclass(frozen=True)
@@ -183,7 +182,7 @@ class JudgingPanel:
         self.outputs = [self.count, self.file.button]
 
     def listen(self, hits: gr.HTML) -> None:
-        self.on.input(None, self.on, None, js=SHOW_BUTTONS, **PRIVATE)
+        self.on.input(None, self.on, None, js="on => { document.body.classList.toggle('judging', on); }", **PRIVATE)
         hits.judged(handler(self._on_judged), self._session, self.outputs, trigger_mode="multiple", **PRIVATE)
         self.file.listen(as_csv, [self._session])
 

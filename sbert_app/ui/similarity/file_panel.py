@@ -21,7 +21,6 @@ from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler
 from sbert_app.ui.kit.files import Shelf, uploaded
 from sbert_app.wording import amount, duration, rounded
 
-LABEL = "Two text columns: csv, tsv, jsonl, json, parquet, xlsx"
 LEAD = (
     "Upload a file with two columns of text. You get the same file back with a score for each row. "
     "If it has a column of labels, such as grades from 0 to 5, you also see how well the scores agree with them."
@@ -29,7 +28,6 @@ LEAD = (
 EXAMPLE = ASSETS / "labelled" / "instructions_labelled.csv"
 NO_COLUMN = ("none", "")
 SENTENCE_LENGTH = 300
-STOPPED = "Stopped. Nothing was scored."
 OTHER_MODEL = "The model was changed, so the scores of the one before are gone."
 RANKS = "Compared by rank: where the score puts the pair among all, against where its label puts it."
 
@@ -40,7 +38,7 @@ class FilePanel:
         gr.HTML(html.hint(LEAD), js_on_load=None)
         with gr.Row(elem_classes="examples"):
             self.example = gr.Button("Example: 420 instructions", size="sm", elem_id="pair-example")
-        self.file = gr.File(label=LABEL, height=150, elem_id="pair-file-upload")
+        self.file = gr.File(label="Two text columns: csv, tsv, jsonl, json, parquet, xlsx", height=150, elem_id="pair-file-upload")
         with gr.Row(visible=False, elem_id="pair-columns", elem_classes="query-row") as self.columns:
             self.first = gr.Dropdown(label="First sentence", allow_custom_value=True, elem_id="pair-first")
             self.second = gr.Dropdown(label="Second sentence", allow_custom_value=True, elem_id="pair-second")
@@ -105,7 +103,7 @@ class FilePanel:
         self, session: Session, columns: PairColumns, model: str, offered: Sequence[dict[str, Any]] = ({}, {}, {})
     ) -> Iterator[Updates]:
         """offered: what the columns' dropdowns get besides, at each step: a busy page may lose the first of two."""
-        events, stopped = score_opened(self._bench, session, columns, model), html.status(STOPPED)
+        events, stopped = score_opened(self._bench, session, columns, model), html.status("Stopped. Nothing was scored.")
         for step, state in self.job.following(events, progress, stopped):
             dropdowns = zip(self._chosen, offered, strict=True)
             interactive = step.stopped or step.result is not None  # then the columns can be changed, and the file scored again

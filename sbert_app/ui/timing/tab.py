@@ -22,7 +22,6 @@ from sbert_app.ui.timing import numbers_view, race_view, view
 
 MOST_SECONDS = 120  # of a race on the page
 REFRESH_SECONDS = 0.3  # drawing uses the processor that is being timed
-PAGE_NAME = "sbert-studio-timing.html"
 LEAD = "A cross-encoder reads every **pair**, SBERT reads every **sentence once**. Race them, on this machine."
 TABLE_7 = Markup("""<h2 class="section">Sentences per second, as in the paper's Table 7</h2>
 <p class="hint">Encodes up to 1,000 of the sentences with each system in turn, for about ten seconds on each device.</p>""")
@@ -92,7 +91,7 @@ class TimingTab:
             with gr.Accordion("All numbers, and how they were obtained", open=False, elem_id="race-numbers-box"):
                 self.numbers = gr.HTML(elem_id="race-numbers", js_on_load=None)
             with gr.Row(elem_classes="examples"):
-                self.page = FileButton(PAGE_NAME, "race-page")
+                self.page = FileButton("sbert-studio-timing.html", "race-page")
 
     def listen(self, opened: gr.State, tab: gr.Tab) -> None:
         session = [self._session]
