@@ -17,9 +17,9 @@ from sbert_app.serve.routes import routes
 from sbert_app.settings import ASSETS, Settings
 from sbert_app.ui.arrival import Arrival
 from sbert_app.ui.corpus.panel import CorpusPanel
-from sbert_app.ui.duplicates import tab as duplicates
-from sbert_app.ui.evaluation import tab as evaluation
-from sbert_app.ui.fine_tune import tab as fine_tune
+from sbert_app.ui.duplicates.tab import DuplicatesTab
+from sbert_app.ui.evaluation.tab import EvaluationTab
+from sbert_app.ui.fine_tune.tab import FineTuneTab
 from sbert_app.ui.gradio_changes import no_server, take_turns
 from sbert_app.ui.guard import Guard
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker
@@ -30,7 +30,7 @@ from sbert_app.ui.login import Door, check_login, login_options, quota_route
 from sbert_app.ui.map.tab import MapTab
 from sbert_app.ui.search.tab import SearchTab
 from sbert_app.ui.similarity import tab as similarity
-from sbert_app.ui.timing import tab as timing
+from sbert_app.ui.timing.tab import TimingTab
 
 CLEAN_SECONDS = 3600
 QUICK_AT_ONCE = 16  # concurrent quick requests of one kind; heavy jobs wait in the lines of the workbench
@@ -85,21 +85,23 @@ def build_app(bench: Workbench) -> gr.Blocks:
             with gr.Tab("Search", id="search") as tabs["search"]:
                 search = SearchTab(bench, session, corpus.opened)
             with gr.Tab("Duplicates", id="duplicates") as tabs["duplicates"]:
-                start, found = duplicates.build(bench, session, corpus.opened)
+                duplicates = DuplicatesTab(bench, session)
+                duplicates.listen(corpus.opened)
             with gr.Tab("Map", id="map") as tabs["map"]:
                 corpus_map = MapTab(bench, session, model)
                 corpus_map.listen(corpus.opened, tabs["map"])
                 pair.listen(session, model, search.listen(corpus_map.panel.selection).then)
             with gr.Tab("Fine-tune", id="fine-tune") as tabs["fine-tune"]:
-                panel, labels = fine_tune.build(bench, session, owner, picker, corpus.opened)
-                found.take_threshold(labels)
+                fine_tune = FineTuneTab(bench, session, owner, picker)
+                fine_tune.listen(corpus.opened)
+                duplicates.take_threshold(fine_tune.data.labels.card)
             with gr.Tab("Timing", id="timing") as tabs["timing"]:
-                timing.build(bench, session, model, corpus.opened, tabs["timing"])
+                TimingTab(bench, session, model).listen(corpus.opened, tabs["timing"])
             with gr.Tab("Evaluation", id="evaluation") as tabs["evaluation"]:
-                evaluation.build(bench, session, model, tabs["evaluation"])
+                EvaluationTab(bench, session, model).listen(tabs["evaluation"])
         for job in JOBS:
             add_endpoint(job, bench)
-        corpus.listen([search.start, start])
+        corpus.listen([search.start, duplicates.start])
         Arrival(bench, picker, corpus, tabs, all_tabs).listen(app, session, search.query)
 
         def leave(request: gr.Request) -> None:
@@ -109,7 +111,8 @@ def build_app(bench: Workbench) -> gr.Blocks:
             return owner or (secrets.token_urlsafe(32) if bench.settings.hosted else "")
 
         # With the queue: without it Gradio does not send changed State to the page.
-        app.load(ensure_owner, owner, owner, **PRIVATE).then(handler(panel.attach_live), owner, panel.outputs, **PRIVATE)
+        runs = fine_tune.panel
+        app.load(ensure_owner, owner, owner, **PRIVATE).then(handler(runs.attach_live), owner, runs.outputs, **PRIVATE)
         app.unload(leave)
     app.queue(default_concurrency_limit=QUICK_AT_ONCE, max_size=MOST_QUEUED)
     take_turns(app, QUICK_OF_ONE, lambda event: visitor_of(gr.Request(event.request, session_hash=event.session_hash)).key)

@@ -81,8 +81,7 @@ class Arrival:
         arrived = app.load(handler(self._on_arrival), [self._place, model], place, js=READ, **PRIVATE)
         outputs = [*self._picker.outputs, *self._panel.shown, *self._panel.offered[1:], self._panel.notice]
         arrived.then(None, self._place, None, js=KEEP, **PRIVATE)
-        restored = arrived.then(handler(self._restore), [key, model], outputs, **PRIVATE)
-        restored.then(None, None, None, js=ARRIVE, **PRIVATE)
+        arrived.then(handler(self._restore), [key, model], outputs, **PRIVATE).then(None, None, None, js=ARRIVE, **PRIVATE)
         model.change(handler(self._on_model), [key, model], None, **PRIVATE)
         for name, tab in self._tabs.items():
             tab.select(None, self._panel.notice, self._panel.notice, js=f"line => studio.selected('{name}', line)", **PRIVATE)

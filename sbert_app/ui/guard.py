@@ -24,7 +24,7 @@ CLOSED = (  # routes of Gradio that this app does not need
 FILES = "/gradio_api/file"
 ENDPOINTS = ("/gradio_api", "/v1")  # for programs and for the page itself: no other site may link to them
 
-# Gradio's page has inline scripts and styles; gr.HTML and plotly evaluate strings as functions.
+# Nothing from other hosts. Gradio's page has inline scripts and styles; gr.HTML and plotly evaluate strings as functions.
 CONTENT = {
     "default-src": "'none'",
     "script-src": "'self' 'unsafe-inline' 'unsafe-eval'",
@@ -52,7 +52,9 @@ class Guard:
         self._hub = HUB if settings.space else ()
         self._names = {host_name(name) for name in (settings.address, *settings.hosts)}
         self._any_address = settings.address in ANY_ADDRESS
-        self._headers = HEADERS | {"Content-Security-Policy": content_policy(settings)}
+        frames = f"'self' {FRAMES}" if settings.space else "'self'"  # the Hub may show a Space in a frame, nobody else
+        policy = "; ".join(f"{name} {sources}" for name, sources in (CONTENT | {"frame-ancestors": frames}).items())
+        self._headers = HEADERS | {"Content-Security-Policy": policy}
         if not settings.hosted:
             self._headers["Cross-Origin-Resource-Policy"] = "same-origin"
 
@@ -104,12 +106,6 @@ class Guard:
             await send(message)
 
         return send_with_headers
-
-
-def content_policy(settings: Settings) -> str:
-    """The Content-Security-Policy: nothing from other hosts. The Hub may show a Space in a frame, nobody else."""
-    frames = f"'self' {FRAMES}" if settings.space else "'self'"
-    return "; ".join(f"{name} {sources}" for name, sources in (CONTENT | {"frame-ancestors": frames}).items())
 
 
 def host_name(host: str) -> str:

@@ -5,7 +5,7 @@ import pytest
 
 from sbert_app.grid.systems import SBERT, TF_IDF
 from sbert_app.jobs.evaluate.grid import ShownGrid
-from sbert_app.ui.evaluation.tab import _EvaluationTab
+from sbert_app.ui.evaluation.tab import EvaluationTab
 from tests.attacks.small_home import tiny_model
 
 BASE, MINE = "all-MiniLM-L6-v2", "mine"
@@ -15,7 +15,7 @@ BASE, MINE = "all-MiniLM-L6-v2", "mine"
 def tab(bench):
     tiny_model(bench.settings.models / MINE)
     with gr.Blocks():
-        return _EvaluationTab(bench, gr.State(), gr.State())
+        return EvaluationTab(bench, gr.State(), gr.State())
 
 
 @pytest.mark.parametrize(("model", "other"), [(BASE, MINE), (MINE, BASE)])

@@ -3,7 +3,7 @@
 from sbert_app.corpus.hits import Hit, SearchResult
 from sbert_app.corpus.ranking.missed import BM25, MEANING, TOGETHER, HidingFilter, Miss, QueryWords, Standing
 from sbert_app.jobs.search.open_corpus import Judgements
-from sbert_app.ui.search import panels, standing_panel, view
+from sbert_app.ui.search import view
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
@@ -17,8 +17,8 @@ def test_of_the_buttons_that_judge_a_hit_the_one_of_its_grade_is_pressed():
 
 
 def test_the_count_is_of_hits_and_queries():
-    assert panels.count(Judgements()) == ""
-    assert "2 hits of 1 query judged." in panels.count(Judgements({("q", 1): 2, ("q", 2): 0}))
+    assert view.judged_so_far(Judgements()) == ""
+    assert "2 hits of 1 query judged." in view.judged_so_far(Judgements({("q", 1): 2, ("q", 2): 0}))
 
 
 def test_the_answer_names_reason_ranks_words_and_escapes_texts():
@@ -26,7 +26,7 @@ def test_the_answer_names_reason_ranks_words_and_escapes_texts():
     words = QueryWords(shared=("moss",), lacking=("lawn", "graas"), typos={"graas": "grass"})
     filters = (HidingFilter("topic", HOSTILE, "topic: garden"),)
     miss = Miss("q", 7, HOSTILE, False, "dense", 12, 10, 450, standings, words, filters, read=20, length=90)
-    html = standing_panel.answer(miss)
+    html = view.missed(miss)
     assert "<img" not in html and "The corpus holds no such text; the most similar row is 7." in html
     assert "<td>By words (BM25)</td><td>–</td><td>0.000 · no word in common</td>" in html and "rank of 450 without filters" in html
     assert "Words of the query that the row has: “moss”. That it lacks: “lawn” and “graas”." in html
@@ -34,5 +34,5 @@ def test_the_answer_names_reason_ranks_words_and_escapes_texts():
 
 
 def test_a_skipped_row_has_a_reason_and_no_table():
-    html = standing_panel.answer(Miss("q", 7, skipped="blank sentence"))
+    html = view.missed(Miss("q", 7, skipped="blank sentence"))
     assert "Row 7 was skipped when the file was read: blank sentence." in html and "<table" not in html

@@ -14,7 +14,7 @@ from sbert_app.mapping.projection import Drift
 from sbert_app.timing.extrapolation import Throughput, Turn
 from sbert_app.timing.result import Conditions, TimingResult
 from sbert_app.ui.map.tab import MapTab
-from sbert_app.ui.timing.tab import _TimingTab
+from sbert_app.ui.timing.tab import TimingTab
 from tests.searching import indexed
 
 MODEL = "all-MiniLM-L6-v2"
@@ -56,7 +56,7 @@ def test_the_map_comes_back_with_its_clusters_and_its_comparison(shared_bench, s
 
 def test_the_race_comes_back(shared_bench, session):
     with gr.Blocks():
-        tab = _TimingTab(shared_bench, gr.State(), gr.State())
+        tab = TimingTab(shared_bench, gr.State(), gr.State())
     open_lines(shared_bench, session, 24)
     before = tab._on_opened(session, 4)
     assert not before[tab.result].visible and "In the paper" in before[tab.words]

@@ -40,7 +40,7 @@ from sbert_app.ui.map import lists as map_lists
 from sbert_app.ui.search import view as search
 from sbert_app.ui.similarity import detail_view, file_panel
 from sbert_app.ui.similarity import view as similarity
-from sbert_app.ui.similarity.lists_panel import heat_map
+from sbert_app.ui.similarity.view import heat_map
 from sbert_app.wording import duration
 from tests.attacks.small_home import planned
 from tests.searching import search as find

@@ -124,9 +124,8 @@ def _menu(column: FilterColumn, chosen: Any) -> Markup:
 
 def _value(forms: Sequence[str], rows: int, chosen: Any) -> Markup:
     checked = Markup(" checked") if isinstance(chosen, list) and forms[0] in chosen else ""
-    label = html.short(forms[0], 60) or BLANK
     return Markup('<li><label><input type="checkbox" value="{}"{}><b>{}</b> <span>{:,}</span></label></li>').format(
-        json.dumps(forms, ensure_ascii=False), checked, label, rows
+        json.dumps(forms, ensure_ascii=False), checked, html.short(forms[0], 60) or BLANK, rows
     )
 
 

@@ -30,9 +30,8 @@ def groups(findings: Findings, unfolded: bool = False) -> Markup:
     if total <= FIRST:
         return listed
     every = f"Show all {total:,} groups" if total <= GROUPS_SHOWN else f"Show the largest {GROUPS_SHOWN} of {total:,} groups"
-    more = html.hint(IN_FILE) if total > GROUPS_SHOWN else Markup()
     return listed + Markup('<details class="dup-more"{}><summary>{}</summary>{}{}</details>').format(
-        Markup(" open") if unfolded else "", every, _list(shown[FIRST:]), more
+        Markup(" open") if unfolded else "", every, _list(shown[FIRST:]), html.hint(IN_FILE) if total > GROUPS_SHOWN else ""
     )
 
 

@@ -21,16 +21,13 @@ from sbert_app.ui.kit.files import FileButton, uploaded
 from sbert_app.wording import amount, plural
 
 LEAD = "Find rows of another file that already occur in this corpus, such as test sentences in a training set."
-FILE = "overlap.csv"
 SHOWN = 50  # rows listed in each of the two lists
 STOPPED = "Stopped. Encoded rows are kept: upload the file again to continue."
 
 
 class OverlapPanel:
-    """Components and event handlers; the comparison is in the visitor's session."""
-
     def __init__(self, bench: Workbench, session: gr.State) -> None:
-        self._bench, self._session = bench, session
+        self._bench = bench
         with gr.Accordion("Compare with another file", open=False, elem_id="overlap-box") as self.block:
             gr.HTML(html.hint(LEAD), js_on_load=None)
             self.file = gr.File(label="The other file", height=130, elem_id="overlap-file")
@@ -42,16 +39,12 @@ class OverlapPanel:
                 )
                 self.overlap = gr.HTML(elem_id="overlap", js_on_load=None)
                 with gr.Row(elem_classes="examples"):
-                    self.export = FileButton(FILE, "overlap-export")
+                    self.export = FileButton("overlap.csv", "overlap-export")
         self.job = LongJob(self.stop, self.stage)
         self.outputs = [self.block, self.file, self.stage, self.result]
-        self._listen()
-
-    def _listen(self) -> None:
-        session, with_threshold = [self._session], [self._session, self.threshold]
-        shown = [self.overlap, self.export.button]
-        inputs, stop = [*session, self.file, self.threshold], lambda session: session.stop(OVERLAP)
-        started = self.job.listen(self.file.upload, self._on_file, inputs, [self.result, *shown], stop)
+        shown, with_threshold = [self.overlap, self.export.button], [session, self.threshold]
+        inputs, outputs = [session, self.file, self.threshold], [self.result, *shown]
+        started = self.job.listen(self.file.upload, self._on_file, inputs, outputs, lambda session: session.stop(OVERLAP))
         started.failure(lambda: None, None, self.file, **PRIVATE)  # so that another file can be uploaded
         self.threshold.change(handler(self._shown), with_threshold, shown, trigger_mode="always_last", **PRIVATE)
         self.export.listen(lambda *asked: csv_file([asdict(match) for match in matches_of(*asked)[1]]), with_threshold)
@@ -64,10 +57,8 @@ class OverlapPanel:
     def _on_file(self, session: Session, file: str, threshold: float) -> Iterator[Updates]:
         with uploaded(file, "Choose the other file.") as path:
             table = read_table(path, self._bench.settings.limits)
-        steps, stopped = compare_file(self._bench, session, table), html.status(STOPPED)
-        for step, state in self.job.following(steps, _progress, stopped):
-            shown = {self.result: gr.Column(visible=True), **self._shown(session, threshold)} if step.result else {}
-            yield state | shown
+        for step, state in self.job.following(compare_file(self._bench, session, table), _progress, html.status(STOPPED)):
+            yield state | ({self.result: gr.Column(visible=True), **self._shown(session, threshold)} if step.result else {})
 
     def _shown(self, session: Session, threshold: float) -> Updates:
         compared, matches = matches_of(session, threshold)
@@ -89,9 +80,8 @@ def overlap(compared: FileOverlap, matches: Sequence[Match], threshold: float) -
     share = f"{len(matches):,} of {amount(len(compared.other), 'row')}"
     read = f"{plural(len(compared.other.columns), 'column', 'columns')} {', '.join(compared.other.columns)}"
     have, cosine = plural(len(matches), "has", "have"), f"cosine ≥ {threshold:.3g}{words}"
-    hint = html.hint(f"Read from {read}. {stages}.{how}")
     head = Markup('<div class="could-go" role="status"><p><b>{}</b> of {} {} a match in {} at {}.</p>{}</div>').format(
-        share, compared.other.name, have, compared.indexed.corpus.name, cosine, hint
+        share, compared.other.name, have, compared.indexed.corpus.name, cosine, html.hint(f"Read from {read}. {stages}.{how}")
     )
     return head + _list("In other words", reworded) + _list("Word for word", copied)
 
@@ -101,9 +91,8 @@ def _list(title: str, matches: Sequence[Match]) -> Markup:
     if not matches:
         return Markup()
     which = html.hint(f"The closest {SHOWN} of them; the export has all.") if len(matches) > SHOWN else Markup()
-    items = Markup().join(map(_match, matches[:SHOWN]))
     return Markup('<h2 class="section">{}: {}</h2>{}<ol class="dup-pairs">{}</ol>').format(
-        title, amount(len(matches), "row"), which, items
+        title, amount(len(matches), "row"), which, Markup().join(map(_match, matches[:SHOWN]))
     )
 
 

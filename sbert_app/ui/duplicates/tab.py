@@ -48,22 +48,6 @@ element.addEventListener('click', event => {
 """
 
 
-def build(bench: Workbench, session: gr.State, opened: gr.State) -> tuple[gr.HTML, "DuplicatesPanel"]:
-    """Build the tab. `opened` changes with the corpus. Returns the choice of corpora shown while none is open, and the panel."""
-    gr.Markdown(LEAD, elem_classes="lead")
-    start = corpus_start(bench)
-    with gr.Column(visible=False) as body:
-        duplicates, overlap = DuplicatesPanel(bench, session), OverlapPanel(bench, session)
-    duplicates.listen()
-
-    def on_opened(session: Session, threshold: float, remove: str) -> Updates:
-        return {body: gr.Column(visible=True), **duplicates.of_corpus(session, threshold, remove), **overlap.of_corpus(session)}
-
-    shown = [body, *duplicates.outputs, *overlap.outputs]
-    opened.change(handler(on_opened), duplicates.chosen, shown, **PRIVATE)
-    return start, duplicates
-
-
 @dataclass(frozen=True)
 class Removal:
     """What was chosen last, which comes back with the page."""
@@ -74,11 +58,26 @@ class Removal:
     remove: str
 
 
-class DuplicatesPanel:
-    """Mine once, move the threshold, check borderline pairs, export; the mined pairs are in the visitor's session."""
+class DuplicatesTab:
+    """Mine once, move the threshold, check borderline pairs, export; the mined pairs are in the visitor's session.
+
+    start: the choice of corpora shown while none is open.
+    """
 
     def __init__(self, bench: Workbench, session: gr.State) -> None:
         self._bench, self._session = bench, session
+        gr.Markdown(LEAD, elem_classes="lead")
+        self.start = corpus_start(bench)
+        with gr.Column(visible=False) as self.body:
+            self._draw()
+            self.overlap = OverlapPanel(bench, session)
+        self._chosen = [session, self.threshold, self.remove]
+        self._decisions = [self.staying, self.groups, self.links, *(file.button for file in self.files.values())]
+        self._findings = [self.headline, self.borderline, *self._decisions]
+        self._everything = [self.threshold, self.result, *self._findings]
+        self.job = LongJob(self.stop, self.stage, self.find)
+
+    def _draw(self) -> None:
         with gr.Row(elem_classes="examples"):
             self.find = gr.Button("Find duplicates", variant="primary", interactive=False, elem_id="find-duplicates")
             self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="duplicates-stop")
@@ -102,19 +101,13 @@ class DuplicatesPanel:
                 with gr.Row(elem_classes="examples"):  # a file is made when its button is clicked
                     self.files = {name: FileButton(name, f"duplicates-{name.removesuffix('.csv')}") for name in FILES}
                 self.links = gr.HTML(elem_id="duplicates-take-home", js_on_load=None)
-        self._decisions = [self.staying, self.groups, self.links, *(file.button for file in self.files.values())]
-        self._findings = [self.headline, self.borderline, *self._decisions]
-        self._everything = [self.threshold, self.result, *self._findings]
-        self.job = LongJob(self.stop, self.stage, self.find)
-        self.chosen = [session, self.threshold, self.remove]
-        self.outputs = [*self.job.outputs, self.remove, *self._everything]
 
-    def listen(self) -> None:
-        chosen, shown, decided = self.chosen, self._everything, self._decisions
+    def listen(self, opened: gr.State) -> None:
+        """Connect events. `opened` changes with the corpus."""
+        chosen, shown, decided = self._chosen, self._everything, self._decisions
         found = self.job.listen(self.find.click, self._on_find, [self._session], [], lambda session: session.stop(job.MINING))
         found.then(handler(self._on_found), chosen, shown, **PRIVATE)  # with the threshold that the page has by then
-        by_hand = [self.threshold.input, self.remove.input]
-        gr.on(by_hand, handler(self._on_chosen), chosen, trigger_mode="always_last", **PRIVATE)
+        gr.on([self.threshold.input, self.remove.input], handler(self._on_chosen), chosen, trigger_mode="always_last", **PRIVATE)
         self.threshold.change(handler(self._on_slide), chosen, self._findings, trigger_mode="always_last", **PRIVATE)
         self.remove.input(handler(self._on_remove), chosen, decided, trigger_mode="always_last", **PRIVATE)
         self.groups.picked(handler(self._on_picked), chosen, decided, trigger_mode="multiple", **PRIVATE)
@@ -124,6 +117,8 @@ class DuplicatesPanel:
         )
         for name, file in self.files.items():
             file.listen(lambda *chosen, name=name: FILES[name](findings_of(*chosen)), chosen)
+        everything = [self.body, *self.job.outputs, self.remove, *shown, *self.overlap.outputs]
+        opened.change(handler(self._on_opened), chosen, everything, **PRIVATE)
 
     def take_threshold(self, card: gr.HTML) -> None:
         """Take the threshold that labels suggest whenever it is handed over. card: where pairs are labelled."""
@@ -134,10 +129,11 @@ class DuplicatesPanel:
         self._on_chosen(session, threshold, remove)
         return self._mined(session, threshold, remove) if session.get(Mined) else {self.threshold: threshold}
 
-    def of_corpus(self, session: Session, threshold: float, remove: str) -> Updates:
+    def _on_opened(self, session: Session, threshold: float, remove: str) -> Updates:
         """Show what the session holds: after a reload the pairs found before, after another corpus nothing."""
         can_mine = len(session.corpus().corpus) > 1
         idle = {**self.job.idle(), self.find: gr.Button(interactive=can_mine)}
+        idle |= {self.body: gr.Column(visible=True), **self.overlap.of_corpus(session)}
         if session.get(Mined):
             chosen = session.get(Removal) or Removal(threshold, remove)
             return {**idle, self.remove: chosen.remove, **self._mined(session, chosen.threshold, chosen.remove)}
@@ -150,8 +146,8 @@ class DuplicatesPanel:
         }
 
     def _on_find(self, session: Session) -> Iterator[Updates]:
-        steps, stopped = job.mine(self._bench, session), html.status(view.STOPPED)
-        yield from (state for _, state in self.job.following(steps, view.progress, stopped))
+        steps = self.job.following(job.mine(self._bench, session), view.progress, html.status(view.STOPPED))
+        yield from (state for _, state in steps)
 
     def _on_found(self, session: Session, threshold: float, remove: str) -> Updates:
         return self._mined(session, threshold, remove) if session.get(Mined) else {self.headline: gr.skip()}

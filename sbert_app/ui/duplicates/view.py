@@ -24,7 +24,6 @@ SAME_WORDS = (  # of a corpus that the model had not read whole
     "So far: exact copies, and rows that differ only in case, spaces and punctuation. Once the model has read all rows, "
     "“Find duplicates” finds the others too."
 )
-NO_BORDERLINE = "No pairs near this threshold."
 SENTENCE_LENGTH = 400
 FILE_ROW = Markup('<span class="file-row">{}</span>')
 CROSS = Markup('<span class="cross">{:.3f}<small>{}</small></span>')
@@ -55,11 +54,10 @@ def pair_record(pair: SentencePair) -> dict[str, object]:
 def amounts(findings: Findings) -> dict[str, str]:
     """How much each file holds; "" for one that is not offered."""
     rows, pairs, whole = len(findings.corpus), min(findings.pair_count, MOST_LISTED), not is_partial(findings)
-    best = "the best " if pairs < findings.pair_count else ""
     return {
         CLEANED: amount(findings.staying, "row") if whole else "",
         VERDICTS: amount(rows, "row") if whole else "",
-        PAIRS: f"{best}{amount(pairs, 'pair')}" if pairs else "",
+        PAIRS: f"{'the best ' if pairs < findings.pair_count else ''}{amount(pairs, 'pair')}" if pairs else "",
     }
 
 
@@ -79,8 +77,7 @@ def headline(findings: Findings) -> Markup:
         which = f"{joined.compared:,} random rows were compared with all {joined.total:,}, by the {joined.index}."
         compared = f"{which} Duplicates among the other rows are not listed."
     if not len(findings.grouping):
-        nothing = Markup('<div class="could-go" role="status">{} {}{}</div>')
-        return nothing.format(_nothing(findings), how, html.notes([compared]))
+        return Markup('<div class="could-go" role="status">{} {}{}</div>').format(_nothing(findings), how, html.notes([compared]))
     mixed = ", ".join(f"{groups:,} in {column}" for column, groups in findings.mixed().items() if groups)
     warning = f"Groups whose rows have different labels: {mixed}. Either a label is wrong or these are not duplicates."
     return Markup('<div class="could-go" role="status"><p>{}</p><div>{} {}</div>{}</div>').format(
@@ -98,10 +95,9 @@ def staying(findings: Findings) -> Markup:
     if is_partial(findings):
         return Markup()
     rows, left, spared = len(findings.corpus), findings.staying, findings.spared
-    kept = f"{amount(spared, 'row stays', 'rows stay')} because you keep {plural(spared, 'its group', 'their groups')}."
-    whole = f" {kept}" if spared else ""
+    kept = f" {amount(spared, 'row stays', 'rows stay')} because you keep {plural(spared, 'its group', 'their groups')}."
     return Markup('<p class="dup-staying" role="status"><b>{:,} of {} stay</b> in {}, {} removed.{}{}</p>').format(
-        left, amount(rows, "row"), CLEANED, amount(rows - left, "is", "are"), whole, findings.unread
+        left, amount(rows, "row"), CLEANED, amount(rows - left, "is", "are"), kept if spared else "", findings.unread
     )
 
 
@@ -114,7 +110,7 @@ JUDGE = Markup(
 def borderline(pairs: Sequence[SentencePair], threshold: float, opinion: SecondOpinion | None = None) -> Markup:
     """The pairs nearest to the threshold, with the scores of a second model as far as it has read them."""
     if not pairs:
-        return html.empty(NO_BORDERLINE)
+        return html.empty("No pairs near this threshold.")
     about = f"The {amount(len(pairs), 'pair')} nearest to the threshold, on both sides of it."
     if opinion:
         count = sum(pair.cross_score is not None for pair in pairs)
@@ -177,8 +173,7 @@ def _how(findings: Findings) -> str:
         compared = f"Approximate: each row was compared with its nearest neighbours{recall}."
     cut = f" More than {len(pairs.scores):,} pairs are close: those below {pairs.floor:.3f} were not kept." if pairs.raised else ""
     stages = html.milliseconds({name: seconds * 1e3 for name, seconds in findings.seconds.items()})
-    groups = amount(len(findings.grouping), "group")
-    return f"{groups}. {compared}{cut} {stages}."
+    return f"{amount(len(findings.grouping), 'group')}. {compared}{cut} {stages}."
 
 
 def _pair(pair: SentencePair, threshold: float, opinion: SecondOpinion | None) -> Markup:
@@ -192,7 +187,6 @@ def _pair(pair: SentencePair, threshold: float, opinion: SecondOpinion | None) -
 def pair_item(score: str, about: str, texts: Sequence[tuple[str, Markup]], cross: Markup = Markup()) -> Markup:
     """A pair in a list. about: small print below the score; texts: each with its row; cross: another model's score."""
     line = Markup('<p dir="auto">{} {}</p>')
-    lines = Markup().join(line.format(html.short(text, SENTENCE_LENGTH), row) for text, row in texts)
     return Markup(
         '<li><div class="dup-scores"><span class="cosine">{}<small>{}</small></span>{}</div><div class="both">{}</div></li>'
-    ).format(score, about, cross, lines)
+    ).format(score, about, cross, Markup().join(line.format(html.short(text, SENTENCE_LENGTH), row) for text, row in texts))

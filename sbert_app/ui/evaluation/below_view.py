@@ -45,7 +45,9 @@ def chart(grid: Grid, choice: Choice) -> html.Figure:
     unit = "pairs a second" if extrapolated else f"{grid.unit} a second"
     axis = f"{unit}, 10,000 sentences all against all (extrapolated, log scale)" if extrapolated else f"{unit} (log scale)"
     points = sorted((speed, 100 * means[system], name_of(system, choice.model)) for system, speed in speeds.items())
-    front, ends = _unbeaten(points), [math.log10(x) for x, _, _ in points]
+    # No other point is both faster and better.
+    front = [p for p in points if not any(o[0] >= p[0] and o[1] >= p[1] and o[:2] != p[:2] for o in points)]
+    ends = [math.log10(x) for x, _, _ in points]
     left, right = min(ends, default=0) - 0.4, max(ends, default=0) + 0.4
     figure = go.Figure()
     line = {"mode": "lines", "line": {"color": html.TEAL, "width": 1.5, "shape": "hv"}, "hoverinfo": "skip"}
@@ -96,11 +98,6 @@ def _box(x: float, y: float, width: float, position: str) -> Box:
 
 def _overlap(one: Box, other: Box) -> bool:
     return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
-
-
-def _unbeaten(points: list[Point]) -> list[Point]:
-    """The points for which no other is both faster and better, by speed."""
-    return sorted(p for p in points if not any(o[0] >= p[0] and o[1] >= p[1] and o[:2] != p[:2] for o in points))
 
 
 def links(grid: Grid, choice: Choice) -> Markup:
@@ -157,5 +154,4 @@ def _subsets(cell: Cell, sizes: Counter[str], model: str) -> Markup:
 
 def _list(title: str, examples: list[Mistake]) -> Markup:
     rows = [[Markup("<br>").join(mistake.sentences), mistake.expected, mistake.given] for mistake in examples]
-    table = html.table(("sentences", "right answer", "answer"), rows) if rows else html.hint("None.")
-    return _SECTION.format(title, table)
+    return _SECTION.format(title, html.table(("sentences", "right answer", "answer"), rows) if rows else html.hint("None."))

@@ -9,7 +9,6 @@ from sbert_app.grid import systems
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.export import published
 from sbert_app.grid.result import Grid, Place, difference
-from sbert_app.grid.systems import Choice
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, duration, plural, spoken, times_100
 
@@ -50,7 +49,7 @@ NO_MEAN = "No mean: no two data sets have the same measure and a figure of every
 UNAVAILABLE = Markup('<tr class="unavailable"><th scope="row">{}</th><td class="none" colspan="{}">{}</td></tr>')
 
 
-def grid(grid: Grid, choice: Choice, current: Place | None = None) -> Markup:
+def grid(grid: Grid, choice: systems.Choice, current: Place | None = None) -> Markup:
     """The table. current: the cell that is being measured."""
     level = [grid.level(number) if len(grid.figures(number)) > 1 else [] for number in range(len(grid.data_sets))]
     means = grid.means() if len(grid.like) > 1 else {}
@@ -79,7 +78,7 @@ def name_of(system: str, model: str = "SBERT") -> str:
     return NAMES[system].replace("SBERT", model) if system in NAMES else system
 
 
-def _named(system: str, choice: Choice) -> Markup:
+def _named(system: str, choice: systems.Choice) -> Markup:
     models = {systems.SBERT: choice.model, systems.CROSS: choice.cross_encoder, systems.SVR: systems.LEARNS}
     models |= dict.fromkeys(systems.POOLED, choice.model) | dict.fromkeys(systems.RAW, choice.bert)
     return Markup("{}<small>{}</small>").format(name_of(system), models.get(system, ""))
@@ -112,7 +111,7 @@ def _speed(grid: Grid, system: str) -> Markup:
     return Markup('<td class="mean">{}<small>{}</small></td>').format(digits(speed), spoken(seconds) if seconds else "")
 
 
-def _cell(grid: Grid, place: Place, choice: Choice, level: bool, current: Place | None) -> Markup:
+def _cell(grid: Grid, place: Place, choice: systems.Choice, level: bool, current: Place | None) -> Markup:
     cell = grid.cells.get(place)
     if isinstance(cell, Cell):
         data = Markup('data-system="{}" data-number="{}"').format(*place)
@@ -130,7 +129,7 @@ def _cell(grid: Grid, place: Place, choice: Choice, level: bool, current: Place 
     return Markup('<td class="pending"></td>') if current else Markup('<td class="none" title="Not measured">–</td>')
 
 
-def stage(grid: Grid, choice: Choice, place: Place | None, waiting: str) -> Markup:
+def stage(grid: Grid, choice: systems.Choice, place: Place | None, waiting: str) -> Markup:
     """What is being measured or waited for, how many cells are filled, and the time left."""
     left = grid.seconds_left()
     now = f"{name_of(place[0], choice.model)} on {grid.data_sets[place[1]].name}" if place else waiting
@@ -138,7 +137,7 @@ def stage(grid: Grid, choice: Choice, place: Place | None, waiting: str) -> Mark
     return html.status(" · ".join(filter(None, parts)))
 
 
-def in_words(grid: Grid, choice: Choice) -> Markup:
+def in_words(grid: Grid, choice: systems.Choice) -> Markup:
     """One sentence for each data set: which system is best, and by how much or whether that may be chance."""
     sentences = [sentence for number in range(len(grid.data_sets)) if (sentence := _sentence(grid, number, choice.model))]
     reasons: dict[str, list[str]] = {}

@@ -10,7 +10,6 @@ from sbert_app.errors import UserError
 from sbert_app.grid import systems
 from sbert_app.grid.data_set import RETRIEVAL
 from sbert_app.grid.result import Grid
-from sbert_app.grid.systems import Choice
 from sbert_app.jobs import validation
 from sbert_app.jobs.evaluate.grid import ShownGrid, choose, fill_session, halt, names_of_sets, unfinished, upload
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
@@ -41,7 +40,6 @@ FILE_HELP = (
 )
 MADE_FOR_FINE_TUNE = "The hard sets ask for another notion of likeness: they are made for Fine-tune."
 MODELS = "other models"
-NO_FILE = "Choose a file first."
 # "picked" is a custom event: the cell whose errors are asked for.
 PICKED = """
 element.addEventListener('click', event => {
@@ -51,16 +49,10 @@ element.addEventListener('click', event => {
 """
 
 
-def build(bench: Workbench, session: gr.State, model: gr.State, tab: gr.Tab) -> None:
-    gr.Markdown(LEAD, elem_classes="lead")
-    _EvaluationTab(bench, session, model).listen(tab)
-
-
-class _EvaluationTab:
-    """Components and event handlers; data sets and grid are in the visitor's session."""
-
+class EvaluationTab:
     def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
         self._bench, self._session, self._model = bench, session, model
+        gr.Markdown(LEAD, elem_classes="lead")
         with gr.Accordion("Systems and data sets", elem_id="eval-choices") as self.choices:
             self._draw_choices(custom=not bench.settings.hosted)
         with gr.Row(elem_classes="examples"):
@@ -80,15 +72,11 @@ class _EvaluationTab:
         with gr.Row():
             with gr.Column(min_width=300):
                 with gr.Column(elem_id="eval-systems"):
-                    self.systems = {
-                        gr.CheckboxGroup(
-                            [(grid_view.name_of(name), name) for name in names],
-                            value=[name for name in names if name in AT_FIRST],
-                            label=label,
-                            info=info,
-                        ): names
-                        for label, (names, info) in GROUPS.items()
-                    }
+                    self.systems: dict[Any, tuple[str, ...]] = {}
+                    for label, (group, info) in GROUPS.items():
+                        choices = [(grid_view.name_of(name), name) for name in group]
+                        chosen = [name for name in group if name in AT_FIRST]
+                        self.systems[gr.CheckboxGroup(choices, value=chosen, label=label, info=info)] = group
                 self.models = gr.Dropdown(
                     list(self._bench.settings.allowed_models), value=[], multiselect=True, allow_custom_value=custom,
                     label="Other models", elem_id="eval-models",
@@ -137,7 +125,7 @@ class _EvaluationTab:
         return {self.models: listed, next(iter(self.systems)): gr.CheckboxGroup(label=f"This model: {model}")}
 
     def _on_file(self, session: Session, file: str | None, chosen: list[str]) -> Updates:
-        with uploaded(file, NO_FILE) as path:
+        with uploaded(file, "Choose a file first.") as path:
             data = upload(self._bench, session, path, path.name)
         updates: Updates = {self.file: None, self.stage: html.notes(data.notes)}
         if data.task == RETRIEVAL:  # the ways to rank have no figures on pairs
@@ -149,7 +137,7 @@ class _EvaluationTab:
     def _on_start(self, session: Session, model: str, sets: list[str], models: list[str], *groups: list[str]) -> Iterator[Updates]:
         others = validation.names(models or [], MODELS)
         chosen = [systems.SBERT if name == model else name for group in (*groups, others) for name in group or []]
-        yield from self._fill(session, choose(self._bench, session, chosen, sets or []), Choice(model))
+        yield from self._fill(session, choose(self._bench, session, chosen, sets or []), systems.Choice(model))
 
     def _on_resume(self, session: Session) -> Iterator[Updates]:
         """Continue a grid that a reload interrupted."""
@@ -158,7 +146,7 @@ class _EvaluationTab:
         else:
             yield {self.stage: ""}
 
-    def _fill(self, session: Session, grid: Grid, choice: Choice) -> Iterator[Updates]:
+    def _fill(self, session: Session, grid: Grid, choice: systems.Choice) -> Iterator[Updates]:
         emptied = {self.table: grid_view.grid(grid, choice), self.result: gr.Column(visible=False), self.errors: ""}
         yield {**self.job.busy(html.status("Starting")), self.choices: gr.Accordion(open=False), **emptied}
         for step in fill_session(self._bench, session, grid, choice):

@@ -42,9 +42,8 @@ def training_curve(run: RunState) -> Figure | None:
     quiet(figure, 300)
     figure.update_layout(legend=BELOW | {"y": -0.25}, hovermode="x unified", uirevision="keep")
     figure.update_xaxes(title="step", showgrid=False, zeroline=False, rangemode="tozero")
-    figure.update_yaxes(zeroline=False)
-    figure.update_yaxes(title="loss", gridcolor=GRID, rangemode="tozero", secondary_y=False)
-    figure.update_yaxes(title="dev score ×100", showgrid=False, secondary_y=True)
+    figure.update_yaxes(title="loss", gridcolor=GRID, rangemode="tozero", zeroline=False, secondary_y=False)
+    figure.update_yaxes(title="dev score ×100", showgrid=False, zeroline=False, secondary_y=True)
     return figure
 
 

@@ -49,7 +49,6 @@ new MutationObserver(choose)
 LEFT = """() => document.body.classList.contains('arrived')
   ? [{ __type__: 'update', visible: false }, ''] : [{ __type__: 'update' }, { __type__: 'update' }]"""
 LISTED = 200
-DONE = "Every pair of this corpus is labelled."
 LEAST_PRECISION = 0.95
 
 
@@ -172,7 +171,7 @@ def _to_learn_from(answers: Sequence[Answer]) -> Markup:
 
 def _question(current: Labelling) -> Markup:
     if current.question is None:
-        return html.empty(DONE)
+        return html.empty("Every pair of this corpus is labelled.")
     texts = [html.short(current.corpus.sentences[row], TEXT_LENGTH) for row in current.pairs.rows(current.question.place)]
     pair = Markup('<div class="label-pair"><p dir="auto">{}</p><p dir="auto">{}</p></div>').format(*texts)
     choices = GRADED if current.graded else YES_OR_NO

@@ -12,8 +12,7 @@ from sbert_app.runs.records import INTERRUPTED, DevScore, RunState
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.fine_tune import chart, verdict_view, view
-from sbert_app.ui.fine_tune.models_panel import SavedModels
-from sbert_app.ui.fine_tune.runs_panel import RunsPanel
+from sbert_app.ui.fine_tune.runs_panel import RunsPanel, SavedModels
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler

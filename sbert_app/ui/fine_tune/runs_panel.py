@@ -1,4 +1,4 @@
-"""Panel with the table of all runs of the owner, and what can be done with the chosen one."""
+"""The folds of what was trained: the table of all runs of the owner, and the models that were saved under a name."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,12 +6,16 @@ from typing import Any
 import gradio as gr
 from markupsafe import Markup
 
+from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT, Change
 from sbert_app.jobs.fine_tune import running
+from sbert_app.models.files.finding import DEFAULT_ENCODER
+from sbert_app.models.files.listing import ModelInfo
 from sbert_app.runs.records import DAMAGED, RunInfo, RunOverview
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.fine_tune.verdict_view import METRIC_NAMES, TOO_FEW
 from sbert_app.ui.fine_tune.view import STATES
+from sbert_app.ui.header import ModelPicker, scorer_label
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
 
@@ -28,12 +32,23 @@ watch('value', () => setTimeout(asListed));
 FOCUS_KEEP = "() => setTimeout(() => document.getElementById('run-delete-no')?.focus(), 150)"
 FOCUS_TABLE = "() => setTimeout(() => document.querySelector('#run-table input:checked, #run-table input')?.focus(), 150)"
 HEADER = ("Run", "State", "Verdict", "Before → after", "Created", "Base model", "On disk")
-NO_RUNS = "No runs yet. The first one starts in step 2."
 ROW = Markup(
     '<tr><th scope="row"><label><input type="radio" name="fine-tune-run" value="{id}"{checked}> <span>{name}</span></label></th>'
     "{cells}</tr>"
 )
 CELL = Markup('<td data-label="{}">{}</td>')
+# assets/page.js opens and closes the question before a card is deleted, as in the list of corpora.
+PICK_MODEL = """element.addEventListener('click', event => {
+  const { model, name } = event.target.closest('[data-model]')?.dataset ?? {};
+  if (model) trigger('picked', {[model]: name});
+});"""
+CARD = Markup(
+    '<li class="card"><button type="button" data-model="use" data-name="{name}" aria-label="Use {name}"{disabled}><b>{name}</b>'
+    '<span>{facts}</span></button><button type="button" class="small" data-corpus="ask" aria-label="Delete {name}">Delete</button>'
+    '<p class="ask" role="alert">Delete {name} from this machine? A corpus that it has indexed has to be indexed again. '
+    '<button type="button" class="small danger" data-model="delete" data-name="{name}">Delete</button> '
+    '<button type="button" class="small" data-corpus="cancel">Keep</button></p></li>'
+)
 
 
 class RunsPanel:
@@ -116,7 +131,7 @@ def _button(title: str, elem_id: str, interactive: bool = False, min_width: int 
 def run_table(runs: Sequence[RunOverview], chosen: str = "") -> Markup:
     """One row for each run, newest first, with a radio button that chooses it."""
     if not runs:
-        return html.empty(NO_RUNS)
+        return html.empty("No runs yet. The first one starts in step 2.")
     head = Markup().join(Markup('<th scope="col">{}</th>').format(title) for title in HEADER)
     rows = Markup().join(_row(run, chosen) for run in runs)
     caption = Markup('<caption class="hint">Choose a run, then what to do with it.</caption>')
@@ -151,3 +166,40 @@ def question(info: RunInfo) -> Markup:
         '<p class="question" role="alert">Delete the run <b>{}</b> of {}? Its model, curve and verdict are deleted for good. '
         "A model that you saved under a name stays.</p>"
     ).format(info.name, info.created[:16])
+
+
+class SavedModels:
+    """A hosted app saves none, and shows no fold."""
+
+    def __init__(self, bench: Workbench, picker: ModelPicker) -> None:
+        self._bench, self._picker = bench, picker
+        with gr.Accordion("Saved models", open=False, visible=not bench.settings.hosted, elem_id="saved-models") as fold:
+            self._list = gr.HTML(elem_id="saved-model-list", js_on_load=PICK_MODEL)
+        fold.expand(handler(self._listed), None, self._list, **PRIVATE)
+        self._list.picked(handler(self._on_picked), picker.in_use, [self._list, *picker.outputs], **PRIVATE)
+
+    def _listed(self) -> Markup:
+        return cards([info for info in self._bench.registry.list() if info.origin == "saved"])
+
+    def _on_picked(self, in_use: str, event: gr.EventData) -> Updates:
+        match sent(event):
+            case {"use": str(name)}:
+                return self._picker.use(name)
+            case {"delete": str(name)}:
+                self._bench.registry.delete(name)
+                shown: dict[Any, Any] = self._picker.use(DEFAULT_ENCODER) if name == in_use else self._picker.listed()
+                return {self._list: self._listed(), **shown}
+        raise UserError("Choose a model from the list.")
+
+
+def cards(models: list[ModelInfo]) -> Markup:
+    if not models:
+        return html.empty("No saved models yet. A verdict offers to save the model that was trained.")
+    return Markup('<ul class="cards">{}</ul>').format(Markup().join(map(_card, models)))
+
+
+def _card(info: ModelInfo) -> Markup:
+    kind = {"damaged": "damaged, can only be deleted", "cross-encoder": scorer_label(info.kind, info.trained_for)}.get(info.kind)
+    facts = " · ".join(filter(None, (kind or info.kind, f"{info.dim} dimensions" if info.dim else "")))
+    usable = info.kind == "encoder" and info.available
+    return CARD.format(name=info.name, facts=facts, disabled="" if usable else Markup(" disabled"))

@@ -6,7 +6,6 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.jobs.fine_tune import preparing
-from sbert_app.jobs.fine_tune.preparing import DEV, TEST, TrainingData
 from sbert_app.jobs.validation import one_of
 from sbert_app.labelled.columns import KINDS, chosen_mapping
 from sbert_app.labelled.example_set import PAIRS, SENTENCES
@@ -59,7 +58,7 @@ class DataPanel:
             self.refused = gr.HTML(elem_id="refused", js_on_load=None)
         self.columns = [self.kind, self.first, self.second, self.third, self.target, self.positive]
         self.split = [self.split_by, self.split_column]
-        self.parts = {TEST: self.test_file, DEV: self.dev_file}
+        self.parts = {preparing.TEST: self.test_file, preparing.DEV: self.dev_file}
         self._hidden: list[Any] = [self.mapping, self.split_row, self.own_files]  # until data is read
         # What `show` updates.
         self.outputs = [self.fold, self.shown, self.summary, self.notes, *self._hidden, *self.columns, *self.split]
@@ -88,7 +87,7 @@ class DataPanel:
                 self.target = choice("Score or label", "target-column")
             self.positive = choice("Label for “same meaning”", "positive-label")
 
-    def show(self, data: TrainingData) -> Values:
+    def show(self, data: preparing.TrainingData) -> Values:
         columns, mapping, examples = [*data.table.frame.columns], data.mapping, data.reading.examples
         boxes = self.first, self.second, self.third, self.target
         chosen = (*(*mapping.sentences, None)[:3], mapping.target or None)
@@ -104,7 +103,7 @@ class DataPanel:
             self.positive: gr.update(choices=list(examples.labels), value=positive, visible=labelled),
         }
 
-    def show_split(self, data: TrainingData) -> Values:
+    def show_split(self, data: preparing.TrainingData) -> Values:
         columns = [name for name in data.table.frame.columns if name != data.mapping.target]
         return {
             self.summary: view.training_data(data),
@@ -113,7 +112,7 @@ class DataPanel:
             self.split_column: gr.update(choices=[NO_COLUMN, *((name, name) for name in columns)], value=data.choice.column),
         }
 
-    def read(self, values: Values) -> TrainingData:
+    def read(self, values: Values) -> preparing.TrainingData:
         """Read the session's table with the columns and the split set on the page."""
         session, sentences = values[self.session], [values[box] for box in (self.first, self.second, self.third)]
         frame = preparing.current(session).table.frame

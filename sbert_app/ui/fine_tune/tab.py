@@ -26,34 +26,22 @@ from sbert_app.ui.header import ModelPicker, scorer_choices
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler
 from sbert_app.ui.kit.files import uploaded
 
-SHOW_RUN = "() => studio.show('step-live')"
-NO_FILE = "Choose a file with labelled pairs."
 
-
-def build(bench: Workbench, session: gr.State, owner: Any, picker: ModelPicker, opened: gr.State) -> tuple[RunPanel, gr.HTML]:
-    """Build the tab. Returns the run panel, which can show an active run after the page is loaded, and where pairs are labelled."""
-    gr.Markdown("Train a model on **your labelled pairs**, and see whether it got better.", elem_classes="lead")
-    tab = _FineTuneTab(bench, session, owner, picker)
-    panel = RunPanel(bench, session, owner, picker)
-    tab.listen(panel)
-    tab.data.labels.listen(tab.data.label, opened)
-    return panel, tab.data.labels.card
-
-
-class _FineTuneTab:
-    """Steps 1 and 2, without visitors' data. Steps 3 and 4 are RunPanel."""
+class FineTuneTab:
+    """Steps 1 and 2, without visitors' data. Steps 3 and 4 are `panel`, which can show an active run after the page is loaded."""
 
     def __init__(self, bench: Workbench, session: gr.State, owner: Any, picker: ModelPicker) -> None:
         self._bench, self._session, self._owner, self._model = bench, session, owner, picker.in_use
+        gr.Markdown("Train a model on **your labelled pairs**, and see whether it got better.", elem_classes="lead")
         self.data = DataPanel(bench, session, picker)
         with gr.Column(visible=False, elem_id="step-settings") as self.settings:
             gr.HTML(view.step(2, "Settings"), js_on_load=None)
             self.plan = PlanPanel()
+        self.panel = RunPanel(bench, session, owner, picker)
 
-    def listen(self, panel: RunPanel) -> None:
-        """Connect events; `panel` shows the run that is started."""
-        self._panel = panel
-        data, plan = self.data, self.plan
+    def listen(self, opened: gr.State) -> None:
+        """Connect events. opened: changes with the corpus, whose pairs are labelled."""
+        data, plan, panel = self.data, self.plan, self.panel
         state = {self._session, self._model, self._owner, plan.preset, plan.base, plan.cross}
         self._everything = {*state, data.shown, *data.columns, *data.split, *plan.tuned}
         settings = [*plan.tuned, plan.advice, plan.base, plan.cross, plan.start]
@@ -82,7 +70,8 @@ class _FineTuneTab:
         plan.objective.input(handler(plan.explain), plan.objective, settings, **PRIVATE)
         gr.on([c.input for c in plan.tuned], trigger_mode="always_last", **estimating)
         started = plan.start.click(handler(self._on_start), self._everything, [plan.fold, *panel.outputs], **PRIVATE)
-        started.success(None, None, None, js=SHOW_RUN)
+        started.success(None, None, None, js="() => studio.show('step-live')")
+        data.labels.listen(data.label, opened)
 
     def _on_change(self, components: list[Any], work: Callable[[Values], Updates], outputs: list[Any]) -> Any:
         triggers = [component.input for component in components]
@@ -103,8 +92,7 @@ class _FineTuneTab:
         if not run_id or session.get(TrainingData) is not None:
             return gr.skip()
         parts = running.find(self._bench, run_id, owner).split()
-        examples = sum(map(len, (parts.train, parts.dev, parts.held_out)))
-        return view.made_of(running.state(self._bench, run_id, owner), examples)
+        return view.made_of(running.state(self._bench, run_id, owner), sum(map(len, (parts.train, parts.dev, parts.held_out))))
 
     def _on_file(self, session: Session, preset: str, model: str, file: str | None) -> Updates:
         loaded = partial(preparing.load, self._bench, session)
@@ -126,7 +114,7 @@ class _FineTuneTab:
     def _from_upload(self, component: gr.File, file: str | None, use: Callable[[Table], Updates]) -> Updates:
         """What `use` makes of an uploaded file. One that is refused is named on the page, and the data stays as it was."""
         try:
-            with uploaded(file, NO_FILE) as path:
+            with uploaded(file, "Choose a file with labelled pairs.") as path:
                 return {**use(read_table(path, self._bench.settings.limits)), self.data.refused: ""}
         except UserError as error:
             gr.Warning(str(error), title="File not loaded")
@@ -197,7 +185,7 @@ class _FineTuneTab:
     def _on_start(self, values: Values) -> Updates:
         data, owner = self.data.read(values), values[self._owner]
         run = running.start(self._bench, data, self._plan(values, data), owner, alone=True)
-        return {self.plan.fold: gr.Accordion(open=False), **self._panel.attach(run.id, owner)}
+        return {self.plan.fold: gr.Accordion(open=False), **self.panel.attach(run.id, owner)}
 
     def _plan(self, values: Values, data: TrainingData) -> Plan:
         chosen, adjust = ({name: values[box] for name, box in boxes.items()} for boxes in (self.plan.options, self.plan.adjusted))

@@ -156,8 +156,7 @@ def live(run: RunState) -> Markup:
         facts.append(f"best on dev {times_100(best.score)} at step {best.step:,}{base}")
     facts.append(f"{last.pairs_per_second:,.0f} examples/s")
     if info.live and last.step < last.steps and not run.of(Kept) and not run.stopping:
-        left = (last.steps - last.step) * last.seconds / max(1, last.step)
-        facts.append(f"{duration(left)} of training left")
+        facts.append(f"{duration((last.steps - last.step) * last.seconds / max(1, last.step))} of training left")
     if lent := run.of(Lent):
         facts.append(f"GPU {sum(event.used for event in lent):.0f} of {amount(sum(event.asked for event in lent), 'second')} asked")
     text = " · ".join(facts)

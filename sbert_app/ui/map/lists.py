@@ -22,7 +22,6 @@ METADATA_SHOWN, METADATA_LENGTH = 4, 40
 CLUSTERS_SHOWN = 6  # in which selected rows are
 QUERY_LENGTH = 60  # characters of a query in a title
 OUTSIDE = "{} of these {} rows are not in the sample that the map shows: each is ringed amid the sampled rows nearest to it."
-EMPTY = Markup()
 OWN_KEYS = ("row", "sentence", "cluster", "map_x", "map_y", "score")
 BUTTON = Markup(
     '<li><button type="button" data-group="{}" aria-pressed="{}"><i style="background:{}"></i><b dir="auto">{}</b><span>{}</span>{}'
@@ -59,8 +58,7 @@ def cluster_list(corpus_map: CorpusMap, chosen: int | None = None) -> Markup:
     sizes, largest = corpus_map.clustering.sizes.tolist(), int(corpus_map.clustering.sizes.max(initial=1))
     sentences, rows = corpus_map.projection.indexed.corpus.sentences, []
     for number, name in enumerate(corpus_map.names):
-        central = html.short(sentences[corpus_map.central[number]], SENTENCE_LENGTH)
-        detail = Markup('<q dir="auto">{}</q>').format(central)
+        detail = Markup('<q dir="auto">{}</q>').format(html.short(sentences[corpus_map.central[number]], SENTENCE_LENGTH))
         rows.append(_button(number, chosen, name, sizes[number], largest, detail, _rename(corpus_map, number)))
     if outliers := corpus_map.clustering.outliers:
         rows.append(_button(OUTLIER, chosen, OUTLIERS, outliers, largest))
@@ -78,7 +76,7 @@ def _list(label: str, buttons: Sequence[Markup]) -> Markup:
 
 
 def _button(
-    number: int, chosen: int | None, name: str, size: int, largest: int, detail: Markup = EMPTY, rename: Markup = EMPTY
+    number: int, chosen: int | None, name: str, size: int, largest: int, detail: Markup = Markup(), rename: Markup = Markup()
 ) -> Markup:
     """detail: what is in the button below the name; rename: the button after it."""
     width, colour = min(100.0, 100 * size / largest), colour_of(number)

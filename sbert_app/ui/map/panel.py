@@ -27,7 +27,6 @@ LIST_SCRIPT = (ASSETS / "map_clusters.js").read_text(encoding="utf-8")
 CLUSTERS, SELECTION, COMPARE = "map-clusters-tab", "map-selection-tab", "map-compare-tab"
 # "inside" is a custom event: the corpus is to be searched inside the selection, in the Search tab.
 INSIDE = "element.addEventListener('click', event => { if (event.target.closest('[data-inside]')) trigger('inside'); });\n"
-MORPH = "share => window.studioMapMorph(share)"
 SCRIPTS = "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in ("map.js", "map_bridge.js"))
 
 
@@ -69,12 +68,11 @@ class ComparePanel:
     def listen(self, colour: gr.Dropdown, model: gr.State, changes: list[Any]) -> None:
         """Connect events. changes: the events, besides this panel's, after which other models may be available."""
         self._colour, session = colour, [self._session]
-        gr.on(
-            [*changes, self._tab.select], handler(self._on_models, early=True), [*session, model, self.model], self.model, **PRIVATE
-        )
+        inputs, listed = [*session, model, self.model], [*changes, self._tab.select]
+        gr.on(listed, handler(self._on_models, early=True), inputs, self.model, **PRIVATE)
         changed = [self.share, self.summary, self._bridge, colour]
         self.job.listen(self.start.click, self._on_compare, [*session, self.model], changed, lambda session: session.stop(MAP))
-        self.share.change(None, self.share, None, js=MORPH, **PRIVATE)
+        self.share.change(None, self.share, None, js="share => window.studioMapMorph(share)", **PRIVATE)
 
     def _on_models(self, session: Session, model: str, chosen: str | None) -> Any:
         """List the models that are available now; one that is chosen or typed, also meanwhile, stays unless it is the map's own."""

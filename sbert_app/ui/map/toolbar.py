@@ -22,7 +22,6 @@ from sbert_app.ui.map.chart import map_figure
 
 LABEL = "Filter"
 ENTER = "Press Enter to apply a text, a number or a date. Rows outside the filter fade on the map."
-PAGE_NAME, CSV_NAME = "sbert-studio-map.html", "sbert-studio-map.csv"
 PLOT = "map-plot"  # the element of the map
 
 
@@ -98,8 +97,8 @@ class ExportPanel:
     def __init__(self, session: gr.State, colour: gr.Dropdown) -> None:
         self._session, self._colour = session, colour
         with gr.Accordion("Export", open=False, elem_id="map-export", elem_classes="popover"):
-            self.page = FileButton(PAGE_NAME, "map-page")
-            self.csv = FileButton(CSV_NAME, "map-csv")
+            self.page = FileButton("sbert-studio-map.html", "map-page")
+            self.csv = FileButton("sbert-studio-map.csv", "map-csv")
             in_menu = gr.HTML(elem_id="map-take-home", js_on_load=None)
         # Gradio takes a closed menu off the page: the twin stays there, for keep_session.js. style.css hides it, because
         # Gradio shows a component with visible="hidden" once the row around it was hidden and is shown again.

@@ -85,8 +85,7 @@ def _silhouettes(corpus_map: CorpusMap) -> Markup:
         for number, name in enumerate(corpus_map.names)
         if number in corpus_map.silhouettes
     ]
-    table = html.table(["cluster", "silhouette", "rows"], rows)
-    return html.notes([line]) + MEASURES.format(table)
+    return html.notes([line]) + MEASURES.format(html.table(["cluster", "silhouette", "rows"], rows))
 
 
 def _accords(corpus_map: CorpusMap) -> Markup:
@@ -96,12 +95,11 @@ def _accords(corpus_map: CorpusMap) -> Markup:
         [accord.column, f"{accord.values:,}", f"{accord.purity:.3f}", f"{accord.ari:.3f}", f"{accord.nmi:.3f}"]
         for accord in corpus_map.accords
     ]
-    table = html.table(["column", "values", "purity", "ARI", "NMI"], rows)
     explained = (
         "How far the clusters match the values of a column. ARI is 0 by chance and 1 for the same groups; NMI is 1 for the same "
         "groups; purity grows with the number of clusters."
     )
-    return MEASURES.format(table) + html.notes([explained])
+    return MEASURES.format(html.table(["column", "values", "purity", "ARI", "NMI"], rows)) + html.notes([explained])
 
 
 def hovered(corpus_map: CorpusMap, row: int) -> Markup:

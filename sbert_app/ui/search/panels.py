@@ -1,28 +1,28 @@
-"""The parts of the Search tab around the hits: how it searches, and judging hits by click."""
+"""The parts of the Search tab around the hits: how it searches, judging hits by click, and why a row is not among them."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import gradio as gr
-from markupsafe import Markup
 
 from sbert_app.corpus.filters import in_words
 from sbert_app.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.errors import UserError
+from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.search.job import RERANKED, SEARCH
-from sbert_app.jobs.search.open_corpus import FILE, Judgements, Offered, as_csv, judge, judgements
+from sbert_app.jobs.search.open_corpus import FILE, Offered, as_csv, judge, judgements
+from sbert_app.jobs.search.why_not import WhyNotOptions, why_not
 from sbert_app.runtime.line import Stop
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.corpus.filters import Filtering, Filters
-from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler, sent
+from sbert_app.ui.kit.events import PRIVATE, Updates, Values, dimming, handler, sent
 from sbert_app.ui.kit.files import FileButton
-from sbert_app.wording import amount
+from sbert_app.ui.search import view
 
 CROSS = "cross"  # its chip
 NO_CROSS, NOTHING_BESIDE = ("none", ""), ("nothing", "")
@@ -54,8 +54,7 @@ element.addEventListener('click', event => {
   trigger('judged', {query: element.querySelector('[data-query]').dataset.query, row: Number(row), grade});
 });
 """
-USE = "Add the file in Evaluation: it measures how well each way to rank answers your queries."
-SHOW_BUTTONS = "on => { document.body.classList.toggle('judging', on); }"
+ANSWER = "standing-answer"
 
 
 @dataclass(frozen=True)
@@ -183,22 +182,38 @@ class JudgingPanel:
         self.outputs = [self.count, self.file.button]
 
     def listen(self, hits: gr.HTML) -> None:
-        self.on.input(None, self.on, None, js=SHOW_BUTTONS, **PRIVATE)
+        self.on.input(None, self.on, None, js="on => { document.body.classList.toggle('judging', on); }", **PRIVATE)
         hits.judged(handler(self._on_judged), self._session, self.outputs, trigger_mode="multiple", **PRIVATE)
         self.file.listen(as_csv, [self._session])
 
     def shown(self, session: Session) -> Updates:
         """How much is judged, and the button of the file."""
         given = judgements(session)
-        return {self.count: count(given), self.file.button: self.file.labelled(f"{len(given.grades):,}" if given.grades else "")}
+        number = f"{len(given.grades):,}" if given.grades else ""
+        return {self.count: view.judged_so_far(given), self.file.button: self.file.labelled(number)}
 
     def _on_judged(self, session: Session, event: gr.EventData) -> Updates:
         judge(self._bench, session, *map(sent(event).get, ("query", "row", "grade")))
         return self.shown(session)
 
 
-def count(judgements: Judgements) -> Markup:
-    """How many hits of how many queries are judged; nothing without any."""
-    number, queries = len(judgements.grades), len({query for query, _ in judgements.grades})
-    text = f"{amount(number, 'hit')} of {amount(queries, 'query', 'queries')} judged. {USE}"
-    return html.hint(text) if number else Markup()
+class StandingPanel:
+    def __init__(self, bench: Workbench) -> None:
+        self._bench = bench
+        with gr.Accordion("Expected another row?", open=False, elem_id="standing") as self.block:
+            with gr.Row(elem_classes="query-row"):
+                self.expected = gr.Textbox(
+                    label="Its row number or its text", lines=1, max_lines=1, scale=6, min_width=220, elem_id="expected"
+                )
+                self.go = gr.Button("Why was it not found?", scale=0, min_width=190, elem_id="why-not")
+            self.answer = gr.HTML(elem_id=ANSWER, js_on_load=None)
+
+    def listen(self, asked: Callable[[Values], dict[str, Any]], session: gr.State, inputs: set[Any], hits: gr.HTML) -> None:
+        """Answer for the search that the inputs describe; other hits take the answer away. asked: its options, by their names."""
+
+        def on_asked(values: Values) -> Updates:
+            search = read(WhyNotOptions, asked(values) | {"expected": values[self.expected]}, self._bench.settings.limits)
+            return {self.answer: view.missed(why_not(self._bench, values[session], search))}
+
+        dimming(ANSWER, gr.on, [self.expected.submit, self.go.click], handler(on_asked), {*inputs, self.expected}, [self.answer])
+        hits.change(None, None, self.answer, js="() => ''", **PRIVATE)

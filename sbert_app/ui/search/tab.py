@@ -23,8 +23,7 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, dimming, handler, sent, typed_text
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view
-from sbert_app.ui.search.panels import JUDGED, PICKED, JudgingPanel, SearchControls
-from sbert_app.ui.search.standing_panel import StandingPanel
+from sbert_app.ui.search.panels import JUDGED, PICKED, JudgingPanel, SearchControls, StandingPanel
 
 HITS = "hits"  # the element of the result
 INSIDE = "inside"  # the chip of what is selected on the map
@@ -40,22 +39,19 @@ class SearchTab:
         gr.Markdown(LEAD, elem_classes="lead")
         self.start = corpus_start(bench)
         with gr.Column(visible=False, elem_id="search-body") as self.body:
-            self._draw()
+            self.status = gr.HTML(elem_id="status", js_on_load=None)
+            with gr.Row(elem_classes="query-row"):
+                self.query = gr.Textbox(
+                    label="Query", show_label=False, placeholder="What are you looking for?", max_lines=1, scale=6, min_width=220,
+                    elem_id="query",
+                )  # fmt: skip
+                self.go = gr.Button("Search", variant="primary", scale=0, min_width=120, elem_id="search")
+            with gr.Row(elem_id="search-filters"):
+                self.options = SearchControls(session, opened)
+            self.chips = gr.HTML(elem_id="chips", js_on_load=PICKED)
+            self.hits = gr.HTML(elem_id=HITS, js_on_load=PICKED + JUDGED)
             self.judging = JudgingPanel(bench, session)
             self.standing = StandingPanel(bench)
-
-    def _draw(self) -> None:
-        self.status = gr.HTML(elem_id="status", js_on_load=None)
-        with gr.Row(elem_classes="query-row"):
-            self.query = gr.Textbox(
-                label="Query", show_label=False, placeholder="What are you looking for?", max_lines=1, scale=6, min_width=220,
-                elem_id="query",
-            )  # fmt: skip
-            self.go = gr.Button("Search", variant="primary", scale=0, min_width=120, elem_id="search")
-        with gr.Row(elem_id="search-filters"):
-            self.options = SearchControls(self._session, self._opened)
-        self.chips = gr.HTML(elem_id="chips", js_on_load=PICKED)
-        self.hits = gr.HTML(elem_id=HITS, js_on_load=PICKED + JUDGED)
 
     def listen(self, selection: gr.HTML) -> Any:
         """Connect events. selection: of the map, in which one can search. Returns the event of the answer in another corpus."""
@@ -76,8 +72,7 @@ class SearchTab:
         self.judging.listen(self.hits)
         self.standing.listen(self._asked, self._session, everything, self.hits)
         emptied = [self.query, *filters.outputs, *answer, self.standing.block]
-        inside = selection.inside(handler(self._on_inside), everything, emptied, **PRIVATE)
-        inside.success(None, None, None, js=FOCUS, **PRIVATE)
+        selection.inside(handler(self._on_inside), everything, emptied, **PRIVATE).success(None, None, None, js=FOCUS, **PRIVATE)
         return answered
 
     def _on_opened(self, values: Values) -> Updates:
@@ -140,8 +135,7 @@ class SearchTab:
             request |= {"rerank": True, "cross_encoder": asked.cross_encoder} if asked.rerank else {}
             copies = Markup() if session.get(Within) else commands(SEARCH, request, input_of(indexed))  # no command knows the map
             title = " · ".join([f"Search: {asked.query}", *options.filters.active(values).values()])
-            caption = Caption.of(title, indexed.corpus.name, indexed.model)
-            hits += row(caption, [HITS], present(), copies)
+            hits += row(Caption.of(title, indexed.corpus.name, indexed.model), [HITS], present(), copies)
         return self._unless_overtaken(run, {self.hits: hits, self.chips: self._chips(values)})
 
     def _unless_overtaken(self, run: Stop, updates: Updates) -> Updates:

@@ -1,4 +1,4 @@
-"""Render search hits."""
+"""Render search hits, how many of them are judged, and why a row is not among them."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +9,8 @@ from markupsafe import Markup
 from sbert_app.corpus.hits import MAXSIM, Hit, SearchResult
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS
 from sbert_app.corpus.ranking.lexical import tokenize
-from sbert_app.jobs.search.open_corpus import NO_HITS
+from sbert_app.corpus.ranking.missed import BM25, CUT, MEANING, TOGETHER, WORD_BY_WORD, Miss, Standing, quoted
+from sbert_app.jobs.search.open_corpus import NO_HITS, Judgements
 from sbert_app.ui.kit import html
 from sbert_app.ui.search.hit_view import card
 from sbert_app.wording import amount
@@ -31,6 +32,14 @@ ORDERED_BY = {
     MAXSIM: "ranked by meaning, by words and word by word; the score is the cosine only",
 }
 THEN_WORDS = "ranked by meaning, then the best 50 word by word; the score is the cosine only"  # a collection by MAXSIM
+USE = "Add the file in Evaluation: it measures how well each way to rank answers your queries."
+TEXT_LENGTH = 300  # characters of a row that is not among the hits
+WAYS = {
+    MEANING: "By meaning (cosine)",
+    BM25: "By words (BM25)",
+    TOGETHER: "Both together (sum of z-scores)",
+    WORD_BY_WORD: "Word by word (MaxSim)",
+}
 
 
 def results(
@@ -142,3 +151,41 @@ def _first_weak(result: SearchResult) -> int:
     if all(weak) or result.ranking != DENSE or result.hits[0].cross_score is not None:
         return int(all(weak))
     return weak.index(True) + 1 if any(weak) else 0
+
+
+def judged_so_far(judgements: Judgements) -> Markup:
+    """How many hits of how many queries are judged; nothing without any."""
+    number, queries = len(judgements.grades), len({query for query, _ in judgements.grades})
+    text = f"{amount(number, 'hit')} of {amount(queries, 'query', 'queries')} judged. {USE}"
+    return html.hint(text) if number else Markup()
+
+
+def missed(miss: Miss) -> Markup:
+    """Why a row is not among the hits: the reason in one sentence, its text, a table of ranks, and what else is known."""
+    parts = [Markup('<p class="standing-reason">{}</p>').format(miss.in_words)]
+    if not miss.in_corpus:
+        parts.insert(0, Markup("<p>{}</p>").format(f"The corpus holds no such text; the most similar row is {miss.row:,}."))
+    if miss.sentence:
+        text = html.short(miss.sentence, TEXT_LENGTH)
+        parts.append(Markup('<p class="standing-text" dir="auto"><span>row {}</span> {}</p>').format(f"{miss.row:,}", text))
+    if miss.standings:
+        among = f"rank of {miss.of:,}{' without filters' if miss.filters else ''}"
+        parts.append(html.table(["ranked", among, "score"], [_standing(standing) for standing in miss.standings]))
+    return Markup('<div class="standing" role="status">{}{}</div>').format(Markup().join(parts), html.notes(_notes(miss)))
+
+
+def _standing(standing: Standing) -> list[str]:
+    rank = "–" if standing.rank is None else f"{standing.rank:,}"
+    score = "" if standing.score is None else f"{standing.score:.3f}"
+    return [WAYS[standing.way], rank, " · ".join(filter(None, [score, standing.note]))]
+
+
+def _notes(miss: Miss) -> Iterator[str]:
+    words = miss.words
+    if words.shared or words.lacking:
+        has, lacks = (quoted(group) or "none" for group in (words.shared, words.lacking))
+        yield f"Words of the query that the row has: {has}. That it lacks: {lacks}."
+    for word, meant in words.typos.items():
+        yield f"No row has “{word}”; “{meant}” occurs."
+    if miss.read < miss.length and miss.reason != CUT:
+        yield f"The model reads the first {miss.read:,} of its {miss.length:,} characters."

@@ -135,9 +135,8 @@ def _cells(row: Sequence[float], kinds: Sequence[str], largest: float, digits: i
     for value, kind in zip(row, kinds, strict=True):
         names = f"{kind} minus" if value < 0 else kind
         share = round(value * 100, digits) + 0.0
-        cells.append(
-            f'<td{names and f" class={chr(34)}{names}{chr(34)}"} style="--w:{abs(value) / largest:.2f}">{share:.{digits}f}</td>'
-        )
+        classes = f' class="{names}"' if names else ""
+        cells.append(f'<td{classes} style="--w:{abs(value) / largest:.2f}">{share:.{digits}f}</td>')
     return Markup("".join(cells))  # noqa: S704
 
 

@@ -21,7 +21,6 @@ from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler
 from sbert_app.ui.kit.files import Shelf, uploaded
 from sbert_app.wording import amount, duration, rounded
 
-LABEL = "Two text columns: csv, tsv, jsonl, json, parquet, xlsx"
 LEAD = (
     "Upload a file with two columns of text. You get the same file back with a score for each row. "
     "If it has a column of labels, such as grades from 0 to 5, you also see how well the scores agree with them."
@@ -29,23 +28,17 @@ LEAD = (
 EXAMPLE = ASSETS / "labelled" / "instructions_labelled.csv"
 NO_COLUMN = ("none", "")
 SENTENCE_LENGTH = 300
-STOPPED = "Stopped. Nothing was scored."
 OTHER_MODEL = "The model was changed, so the scores of the one before are gone."
 RANKS = "Compared by rank: where the score puts the pair among all, against where its label puts it."
 
 
 class FilePanel:
     def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
-        self._bench, self._session, self._model, self._shelf = bench, session, model, Shelf()
-        self._draw()
-        self.job = LongJob(self.stop, self.stage, self.score, self.example)
-        self._listen()
-
-    def _draw(self) -> None:
+        self._bench, self._shelf = bench, Shelf()
         gr.HTML(html.hint(LEAD), js_on_load=None)
         with gr.Row(elem_classes="examples"):
             self.example = gr.Button("Example: 420 instructions", size="sm", elem_id="pair-example")
-        self.file = gr.File(label=LABEL, height=150, elem_id="pair-file-upload")
+        self.file = gr.File(label="Two text columns: csv, tsv, jsonl, json, parquet, xlsx", height=150, elem_id="pair-file-upload")
         with gr.Row(visible=False, elem_id="pair-columns", elem_classes="query-row") as self.columns:
             self.first = gr.Dropdown(label="First sentence", allow_custom_value=True, elem_id="pair-first")
             self.second = gr.Dropdown(label="Second sentence", allow_custom_value=True, elem_id="pair-second")
@@ -56,11 +49,13 @@ class FilePanel:
         self.stage = gr.HTML(elem_id="pair-stage", js_on_load=None)
         self.download = gr.DownloadButton("Download", variant="primary", visible=False, elem_id="pair-download")
         self.result = gr.HTML(elem_id="pair-result", js_on_load=None)
+        self.job = LongJob(self.stop, self.stage, self.score, self.example)
+        self._listen(session, model)
 
-    def _listen(self) -> None:
-        session, model, stop = self._session, self._model, lambda session: session.stop(SCORING)
+    def _listen(self, session: gr.State, model: gr.State) -> None:
         outputs = [self.file, self.columns, *self._chosen, self.score, self.result, self.download]
-        by_file = self.job.listen(self.file.upload, self._on_file, [session, self.file, model], outputs, stop)
+        inputs = [session, self.file, model]
+        by_file = self.job.listen(self.file.upload, self._on_file, inputs, outputs, lambda session: session.stop(SCORING))
         by_file.failure(lambda: {self.file: None, **self._hidden()}, None, outputs, **PRIVATE)  # another file can be uploaded
         started = [self.job.listen(self.example.click, self._on_example, [session, model], outputs, None)]
         for trigger in [self.score.click, *(column.input for column in self._chosen)]:
@@ -108,7 +103,7 @@ class FilePanel:
         self, session: Session, columns: PairColumns, model: str, offered: Sequence[dict[str, Any]] = ({}, {}, {})
     ) -> Iterator[Updates]:
         """offered: what the columns' dropdowns get besides, at each step: a busy page may lose the first of two."""
-        events, stopped = score_opened(self._bench, session, columns, model), html.status(STOPPED)
+        events, stopped = score_opened(self._bench, session, columns, model), html.status("Stopped. Nothing was scored.")
         for step, state in self.job.following(events, progress, stopped):
             dropdowns = zip(self._chosen, offered, strict=True)
             interactive = step.stopped or step.result is not None  # then the columns can be changed, and the file scored again

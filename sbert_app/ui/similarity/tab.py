@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.jobs.declaring.option import read
-from sbert_app.jobs.similarity.job import SimilarityOptions
+from sbert_app.jobs.similarity.job import SimilarityOptions, compare_lists
 from sbert_app.jobs.similarity.pair import compare
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
@@ -17,7 +17,6 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, dimming, handler, typed_text
 from sbert_app.ui.similarity import detail_view, view
 from sbert_app.ui.similarity.file_panel import FilePanel
-from sbert_app.ui.similarity.lists_panel import ListsPanel
 
 NO_OTHER = ("none", "")
 EMPTY = "Type two sentences. The score updates as you type."
@@ -30,6 +29,10 @@ EXAMPLES = {
     "Question and answer": ["How do I get my money back?", "Refunds are issued within five working days."],
     "Negation": ["I love this phone.", "I do not love this phone at all."],
 }
+LISTS = (
+    "The parcel never arrived.\nHow can I change my password?\nThe app closes by itself.",
+    "My delivery is lost.\nI forgot my login.\nIt keeps crashing on start.\nDo you offer student discounts?",
+)
 
 
 def build(bench: Workbench, session: gr.State, model: gr.State) -> "PairPanel":
@@ -90,6 +93,31 @@ class PairPanel:
         return {self.result: answer, self.details: detail_view.details(compared, model)}
 
     def _list_models(self, model: str) -> Any:
-        names = [name for name in self._bench.registry.encoders() if name != model]
-        others = gr.Dropdown(choices=[NO_OTHER, *names])
+        others = gr.Dropdown(choices=[NO_OTHER, *(name for name in self._bench.registry.encoders() if name != model)])
         return others, gr.Dropdown(choices=scorer_choices(self._bench.registry.pair_scorers()))
+
+
+class ListsPanel:
+    def __init__(self, bench: Workbench, model: gr.State) -> None:
+        self._bench = bench
+        with gr.Row():
+            size: dict[str, Any] = {"lines": 5, "max_lines": 12, "min_width": 280}
+            self.lines1 = gr.Textbox(LISTS[0], label="First list, one sentence per line", elem_id="lines1", **size)
+            self.lines2 = gr.Textbox(LISTS[1], label="Second list, one sentence per line", elem_id="lines2", **size)
+        self.compare = gr.Button("Compare lists", variant="primary", elem_id="compare-lists")
+        self.summary = gr.HTML(elem_id="lists-summary", js_on_load=None)
+        self.plot = gr.Plot(show_label=False, elem_id=view.HEAT_MAP, visible=False)
+        self.pairs = gr.HTML(elem_id=view.PAIRS, js_on_load=None)
+        outputs = [self.summary, self.plot, self.pairs]
+        compared = self.compare.click(handler(self._on_compare), [self.lines1, self.lines2, model], outputs, **PRIVATE)
+        # The result of earlier lists or of another model must not stay below an error, nor below another model's name.
+        compared.failure(self._clear, None, outputs, **PRIVATE)
+        model.change(self._clear, None, outputs, **PRIVATE)
+
+    def _on_compare(self, lines1: str, lines2: str, model: str) -> Updates:
+        result = compare_lists(self._bench, lines1, lines2, model)
+        summary, table = view.lists(result, model)
+        return {self.summary: summary, self.plot: gr.Plot(view.heat_map(result), visible=True), self.pairs: table}
+
+    def _clear(self) -> Updates:
+        return {self.summary: "", self.plot: gr.Plot(visible=False), self.pairs: ""}

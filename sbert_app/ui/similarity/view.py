@@ -1,17 +1,21 @@
-"""Render a comparison: the answer in words, the score on its scale, cautions, and the sentences with their matched words."""
+"""Render a comparison: the answer in words, the score on its scale, cautions, and the sentences with their matched words.
+
+And of two lists: a heat map and a table of the closest pairs.
+"""
 
 from collections.abc import Sequence
 
+import numpy as np
 from markupsafe import Markup
 
 from sbert_app.explain.scale import Scale
 from sbert_app.explain.words import matched_pairs, spans
-from sbert_app.jobs.similarity.job import SIMILARITY
+from sbert_app.jobs.similarity.job import SIMILARITY, ListComparison
 from sbert_app.jobs.similarity.pair import Comparison, ModelScore
 from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.take_home import Caption, Input, commands, present, row
-from sbert_app.wording import rounded
+from sbert_app.ui.kit.take_home import Caption, Input, commands, pictures, present, row
+from sbert_app.wording import amount, rounded
 
 COMPARISON = "comparison"  # the element of the result
 # The shape of the first result, which is being computed.
@@ -19,6 +23,11 @@ SKELETON = Markup('<div class="skeleton" role="status" aria-label="Computing"><i
 MARK_NAMES = {"random": "random pairs", "related": "related pairs", "paraphrase": "paraphrases"}
 TOO_LONG = "These sentences are too long to explain by words. Shorten them to see which words match."
 NUMBERED = "Words with the same number match. The stronger the colour, the more the two add to the score."
+SAVED_PAIRS, SHOWN_PAIRS = 1_000, 100
+HEAT_MAP, PAIRS = "heat-map", "pairs"  # the elements of the chart and of the table
+SCALE = [[0, "#dcebe8"], [0.5, "#6fb3a9"], [1, "#0f5f59"]]
+LABEL_LENGTH, NAMED_ROWS = 22, 16
+LABELLED_CELLS = 150  # with more cells, values are shown on hover only
 
 
 def comparison(result: Comparison, model: str = "") -> Markup:
@@ -106,3 +115,45 @@ def _marked(sentence: str, tokens: Sequence[str], words: Sequence[int], shares: 
     read = max((place[1] for place in places if place is not None), default=len(sentence))
     rest = sentence[position : max(read, position)] + ("" if sentence[read:].strip(" .!?…\"'”’)") == "" else " …")
     return marked + (rest if rest.endswith("…") else sentence[position:])
+
+
+def lists(result: ListComparison, model: str) -> tuple[Markup, Markup]:
+    """Two lists: the number of pairs, the time, and downloads, also of the heat map; and a table of the closest pairs."""
+    count, records = result.scores.size, result.records(SAVED_PAIRS)
+    text = f"{amount(count, 'pair')} in {result.milliseconds:.1f} ms"
+    if count > SHOWN_PAIRS:
+        text += f" · the closest {SHOWN_PAIRS} are listed, {len(records):,} are in the download"
+    caption = Caption.of("Cosine of every sentence of one list with every sentence of the other", model)
+    links = row(caption, [HEAT_MAP, PAIRS], present(), pictures(HEAT_MAP, "sbert-studio-heat-map"))
+    rows = [(str(r["rank"]), f"{r['score']:.4f}", r["sentence1"], r["sentence2"]) for r in records[:SHOWN_PAIRS]]
+    table = Markup('<div class="pairs" tabindex="0">{}</div>').format(html.table(("#", "Score", "First list", "Second list"), rows))
+    return html.head(text, html.downloads("pairs", records)) + links, table
+
+
+def heat_map(result: ListComparison) -> html.Figure:
+    """The cosine of every pair of sentences as a colour."""
+    import plotly.graph_objects as go
+
+    labelled = result.scores.size <= LABELLED_CELLS
+    heat = go.Heatmap(
+        z=np.round(result.scores, 3) + 0.0, zmin=0, zmax=1, colorscale=SCALE, showscale=not labelled,
+        text=np.round(result.scores, 2) + 0.0,  # a zero without a sign
+        texttemplate="%{text:.2f}" if labelled else None, xgap=2 if labelled else 0, ygap=2 if labelled else 0,
+        x=[str(i) for i in range(1, len(result.sentences2) + 1)], y=_labels(result.sentences1, NAMED_ROWS),
+        customdata=[_labels(result.sentences2, len(result.sentences2))] * len(result.sentences1),
+        colorbar={"title": {"text": "cosine", "side": "right"}, "thickness": 10, "outlinewidth": 0},
+        hovertemplate="first list: %{y}<br>second list: %{customdata}<br>cosine %{z:.3f}<extra></extra>",
+    )  # fmt: skip
+    figure = go.Figure(heat)
+    html.quiet(figure, 110 + min(34 * len(result.sentences1), 640))
+    title = None if len(result.sentences1) <= NAMED_ROWS else "line of the first list"
+    figure.update_yaxes(title=title, autorange="reversed", automargin=True, showgrid=False, type="category")
+    figure.update_xaxes(title="line of the second list", automargin=True, showgrid=False, type="category")
+    return figure
+
+
+def _labels(sentences: list[str], most: int) -> list[str]:
+    """Numbered short labels (plotly merges equal ones); beyond `most` sentences only the numbers."""
+    if len(sentences) > most:
+        return [str(i) for i in range(1, len(sentences) + 1)]
+    return [f"{i}. {html.as_text(html.short(text, LABEL_LENGTH))}" for i, text in enumerate(sentences, 1)]

@@ -22,7 +22,6 @@ from sbert_app.ui.timing import numbers_view, race_view, view
 
 MOST_SECONDS = 120  # of a race on the page
 REFRESH_SECONDS = 0.3  # drawing uses the processor that is being timed
-PAGE_NAME = "sbert-studio-timing.html"
 LEAD = "A cross-encoder reads every **pair**, SBERT reads every **sentence once**. Race them, on this machine."
 TABLE_7 = Markup("""<h2 class="section">Sentences per second, as in the paper's Table 7</h2>
 <p class="hint">Encodes up to 1,000 of the sentences with each system in turn, for about ten seconds on each device.</p>""")
@@ -43,30 +42,25 @@ LIKE_THE_ENCODER = ("one with the encoder's backbone", "")
 NOTHING = "Stopped before both systems finished a turn, so there is nothing to extrapolate from."
 
 
-def build(bench: Workbench, session: gr.State, model: gr.State, opened: gr.State, tab: gr.Tab) -> None:
-    """Build the tab. `opened` changes with the session's corpus, which the race uses."""
-    gr.Markdown(LEAD, elem_classes="lead")
-    _TimingTab(bench, session, model).listen(opened, tab)
-
-
-class _TimingTab:
-    """Components and event handlers; the result is in the visitor's session."""
-
+class TimingTab:
     def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
         self._bench, self._session, self._model = bench, session, model
-        self._draw_story()
-        self._draw_race()
-        self._draw_result()
-        self._draw_table_7()
-        self.race = LongJob(self.stop, self.stage, self.start, self.measure)
-        self.systems = LongJob(self.stop_measuring, self.measuring, self.start, self.measure)
-
-    def _draw_story(self) -> None:
+        gr.Markdown(LEAD, elem_classes="lead")
         self.words = gr.HTML(view.story(sentences_at(AT_FIRST)), elem_id=numbers_view.SENTENCE, js_on_load=None)
         self.sentences = gr.Slider(
             2, 6, AT_FIRST, step=0.05, label="Number of sentences", elem_id="race-n", elem_classes="log-slider"
         )
         gr.HTML(view.TICKS, elem_id="race-ticks", js_on_load=None)
+        self._draw_race()
+        self._draw_result()
+        gr.HTML(TABLE_7, js_on_load=None)
+        with gr.Row(elem_classes="examples"):
+            self.measure = gr.Button("Measure", size="sm", elem_id="table-7-measure")
+            self.stop_measuring = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="table-7-stop")
+        self.measuring = gr.HTML(elem_id="table-7-stage", js_on_load=None)
+        self.table_7 = gr.HTML(elem_id="table-7", js_on_load=None)
+        self.race = LongJob(self.stop, self.stage, self.start, self.measure)
+        self.systems = LongJob(self.stop_measuring, self.measuring, self.start, self.measure)
 
     def _draw_race(self) -> None:
         gr.HTML(NOW, js_on_load=None)
@@ -97,15 +91,7 @@ class _TimingTab:
             with gr.Accordion("All numbers, and how they were obtained", open=False, elem_id="race-numbers-box"):
                 self.numbers = gr.HTML(elem_id="race-numbers", js_on_load=None)
             with gr.Row(elem_classes="examples"):
-                self.page = FileButton(PAGE_NAME, "race-page")
-
-    def _draw_table_7(self) -> None:
-        gr.HTML(TABLE_7, js_on_load=None)
-        with gr.Row(elem_classes="examples"):
-            self.measure = gr.Button("Measure", size="sm", elem_id="table-7-measure")
-            self.stop_measuring = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="table-7-stop")
-        self.measuring = gr.HTML(elem_id="table-7-stage", js_on_load=None)
-        self.table_7 = gr.HTML(elem_id="table-7", js_on_load=None)
+                self.page = FileButton("sbert-studio-timing.html", "race-page")
 
     def listen(self, opened: gr.State, tab: gr.Tab) -> None:
         session = [self._session]
@@ -116,10 +102,8 @@ class _TimingTab:
         inputs = [*session, self._model, self.seconds, self.sentences, self.cross]
         self.race.listen(self.start.click, self._on_start, inputs, outputs, stop)
         self.systems.listen(self.measure.click, self._on_measure, [*session, self._model], [self.table_7], stop)
-        slider = [*session, self.sentences]
-        self.sentences.change(
-            handler(self._in_words), slider, [self.words, self.links], queue=False, trigger_mode="always_last", **PRIVATE
-        )
+        slider, told = [*session, self.sentences], [self.words, self.links]
+        self.sentences.change(handler(self._in_words), slider, told, queue=False, trigger_mode="always_last", **PRIVATE)
         gr.on([self.sentences.change, self.chart.change], None, self.sentences, None, js=MOVE_LINE, **PRIVATE)
         tab.select(handler(self._on_tab_opened), slider, [self.chart, self.cross], **PRIVATE)
         self.page.listen(self._page, slider)
