@@ -38,18 +38,15 @@ class StaticVectors:
     """
 
     def __init__(self, lexical: LexicalIndex, shipped: bool = False) -> None:
-        """shipped: for the encoder that comes with the app, with its frequent words. words: those that are left to encode.
-
-        share: of the weight of all words, that of the known ones, 0..1.
-        """
+        """shipped: for the encoder that comes with the app, of which frequent words are known."""
         weights, words = lexical.weighted_words()
         heaviest = np.argsort(-np.asarray(weights.sum(axis=0)).ravel(), kind="stable")[:MOST_WORDS]
         chosen, known = [words[word] for word in heaviest.tolist()], shipped_words() if shipped else {}
         has = np.array([word in known for word in chosen], bool)
-        self.words = [word for word in chosen if word not in known]
+        self.words = [word for word in chosen if word not in known]  # that are left to encode
         order = np.concatenate([heaviest[has], heaviest[~has]])
         self._weights, self._known = weights[:, order], [known[word] for word in chosen if word in known]
-        self.share = float(self._weights[:, : len(self._known)].sum() / max(self._weights.sum(), 1e-12))
+        self.share = float(self._weights[:, : len(self._known)].sum() / max(self._weights.sum(), 1e-12))  # that known words weigh
 
     def place(self, vectors: Vectors | tuple[()] = ()) -> None:
         """Place the rows by the known words; with the embeddings of `words`, (w, dim), by all of them, which is the last time."""
@@ -83,20 +80,16 @@ def shipped_words() -> dict[str, NDArray[np.int8]]:
 
 @dataclass(eq=False)
 class Growing:
-    """What the model has read of n sentences: by queries, and by the indexing behind them.
-
-    encode: the model, k sentences -> (k, dim). indexed: rows of any length, (n, dim), which the indexing writes; has: which, (n,).
-    embeddings: unit rows, (n, dim); done: which, (n,).
-    """
+    """What the model has read of n sentences: by queries, and by the indexing behind them."""
 
     sentences: Sequence[str]
     lexical: LexicalIndex
     static: StaticVectors
-    encode: Callable[[list[str]], Vectors]
-    indexed: Vectors
-    has: Mask
-    embeddings: Vectors = field(init=False)
-    done: Mask = field(init=False)
+    encode: Callable[[list[str]], Vectors]  # the model, k sentences -> (k, dim)
+    indexed: Vectors  # rows of any length, (n, dim), which the indexing writes
+    has: Mask  # which of them it has written, (n,)
+    embeddings: Vectors = field(init=False)  # unit rows, (n, dim)
+    done: Mask = field(init=False)  # which of them are there, (n,)
     _learned: int = LEARNED // 2  # rows that the static vectors were mapped by; before the first time half of the least
 
     def __post_init__(self) -> None:

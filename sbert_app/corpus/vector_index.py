@@ -21,18 +21,15 @@ TIE = 1e-6  # cosines of float32 vectors that differ by less are equally close
 
 @dataclass(frozen=True)
 class IndexReport:
-    """How an index was built. `recall` is recall@10 against exact search, measured on rows of this corpus.
-
-    candidates: how many of an approximate index are compared again at least.
-    """
+    """How an index was built."""
 
     kind: str  # "exact" or "approximate"
     rows: int
     megabytes: float
     build_seconds: float
-    recall: float
+    recall: float  # recall@10 against exact search, measured on rows of this corpus
     recall_queries: int
-    candidates: int = LEAST_REFINED
+    candidates: int = LEAST_REFINED  # of an approximate index, that are compared again, at least
 
 
 class VectorIndex:

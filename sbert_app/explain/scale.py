@@ -59,15 +59,11 @@ class Calibration:
 
 @dataclass(frozen=True)
 class References:
-    """Cosines, under one model, of pairs whose meaning is known, rising.
+    """Cosines, under one model, of pairs whose meaning is known, rising."""
 
-    Related: about one subject. Paraphrases: the same meaning in partly the same words. Other words: the same meaning without a
-    word in common.
-    """
-
-    related: NDArray[np.float32]
-    paraphrases: NDArray[np.float32]
-    other_words: NDArray[np.float32]
+    related: NDArray[np.float32]  # about one subject
+    paraphrases: NDArray[np.float32]  # the same meaning in partly the same words
+    other_words: NDArray[np.float32]  # the same meaning without a word in common
 
     @property
     def weak(self) -> float:
@@ -125,12 +121,9 @@ class Scale:
         return TOPIC if word in (SAME, CLOSE) and CONTRADICTIONS.intersection(cautions) else word
 
     def sentence(self, score: float, cautions: Collection[str] = ()) -> str:
-        """The verdict, such as "Close in topic: higher than 99.1 % of random pairs of field_notes.csv".
-
-        Never 100 %, since the pairs are a sample.
-        """
+        """The verdict, such as "Close in topic: higher than 99.1 % of random pairs of field_notes.csv"."""
         percentile = self.random.percentile(score)
-        share = f"{percentile:.1f}" if percentile < 99.9 else f"{min(percentile, 99.99):.2f}"
+        share = f"{percentile:.1f}" if percentile < 99.9 else f"{min(percentile, 99.99):.2f}"  # never 100: a sample
         place = "lower than almost all" if percentile < 0.05 else f"higher than {share} % of"
         return f"{self.verdict(score, cautions)}: {place} random pairs of {self.random.whose}"
 

@@ -17,15 +17,12 @@ Place = tuple[str, int]  # a system's name and a data set's number
 
 @dataclass(frozen=True)
 class Grid:
-    """systems: their names, in rows; data_sets in columns. cells: figures, or the reason why a system has none.
+    """Systems in rows, data sets in columns."""
 
-    unreadable: names of data sets that could not be read, and why.
-    """
-
-    systems: tuple[str, ...]
+    systems: tuple[str, ...]  # their names
     data_sets: tuple[DataSet, ...]
-    cells: dict[Place, Cell | str] = field(default_factory=dict)
-    unreadable: tuple[str, ...] = ()
+    cells: dict[Place, Cell | str] = field(default_factory=dict)  # figures, or the reason why a system has none
+    unreadable: tuple[str, ...] = ()  # names of data sets that could not be read, and why
 
     @property
     def places(self) -> list[Place]:

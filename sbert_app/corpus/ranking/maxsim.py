@@ -22,14 +22,11 @@ Rounded = tuple[NDArray[np.int8], Vectors]  # (T, dim), and what one step of eac
 
 @dataclass(frozen=True)
 class TokenMatches:
-    """Of k rows and q query tokens. scores: weighted means of the similarities, (k,), -1..1; 0 for a row without tokens.
+    """Of k rows and q query tokens."""
 
-    similarities: the cosine of each query token with its best token of the row, (k, q); tokens: which one, (k, q), -1 for none.
-    """
-
-    scores: NDArray[np.float64]
-    similarities: Vectors
-    tokens: NDArray[np.int64]
+    scores: NDArray[np.float64]  # weighted means of the similarities, (k,), -1..1; 0 for a row without tokens
+    similarities: Vectors  # the cosine of each query token with its best token of the row, (k, q)
+    tokens: NDArray[np.int64]  # which one that is, (k, q), -1 for none
 
 
 def match(query: Vectors, weights: NDArray[np.floating], rows: Sequence[Vectors]) -> TokenMatches:
@@ -124,25 +121,24 @@ class QueryTokens:
 class WordMatch:
     """A word of the query and the word of a hit that its tokens are most similar to.
 
-    start, end: characters of that word in the hit's sentence. similarity: cosine of the token vectors. weight: the query
-    word's share, 0..1, by how rare it is in the corpus; weight times similarity, summed over the query, is the MaxSim score.
+    Weight times similarity, summed over the query, is the MaxSim score.
     """
 
     query_word: str
     word: str
-    start: int
-    end: int
-    similarity: float
-    weight: float
+    start: int  # first character of that word in the hit's sentence
+    end: int  # its last character + 1
+    similarity: float  # cosine of the token vectors
+    weight: float  # the query word's share, 0..1, by how rare it is in the corpus
 
 
 @dataclass(frozen=True)
 class Part:
-    """What is compared of a row: a text of it that begins at character `start`. key: under which its vectors are kept."""
+    """What is compared of a row: a text of it."""
 
     row: int
-    key: int
-    start: int
+    key: int  # under which its vectors are kept
+    start: int  # the character at which the text begins
     text: str
 
 
