@@ -96,10 +96,7 @@ class FaissIndex:
         return MOST_CANDIDATES if self.kind == HNSW else getattr(self.index, "nlist", 0)
 
     def candidates(self, queries: Vectors, top: int, mask: NDArray[np.bool_] | None = None) -> Rows:
-        """Positions near unit queries, (q, at least top where there are so many), -1 for none, in no reliable order.
-
-        mask: (n,), which positions may be returned.
-        """
+        """Positions near unit queries, (q, top or more), -1 for none, in no reliable order. mask: which may be returned, (n,)."""
         depth = min(self.index.ntotal, top if self.kind == EXACT else max(top * REFINED, self.depth))
         parameters = None if mask is None else self._parameters(mask)
         _, positions = self.index.search(np.ascontiguousarray(queries), depth, params=parameters)

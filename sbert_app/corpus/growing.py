@@ -57,10 +57,8 @@ class StaticVectors:
             del self._weights, self._known
 
     def learn(self, rows: Rows, embeddings: Vectors) -> None:
-        """Map the vectors closer to the model's: ridge regression on some rows, (k,), and their unit embeddings, (k, dim).
-
-        It is shrunk towards no map at all, so that some hundred rows do no harm.
-        """
+        """Map the vectors closer to the model's: ridge regression on some rows, (k,), and their unit embeddings, (k, dim)."""
+        # Shrunk towards no map at all, so that some hundred rows do no harm.
         known, strength = self.rows[rows], SHRINKAGE * len(rows) * np.eye(self.rows.shape[1])
         mapped = np.linalg.solve(known.T @ known + strength, known.T @ embeddings + strength).astype(np.float32)
         parts = np.array_split(self.rows, -(-len(self.rows) // PART))

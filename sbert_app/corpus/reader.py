@@ -83,10 +83,7 @@ class Corpus:
         return None
 
     def find_text(self, text: str, mask: NDArray[np.bool_] | None) -> int | None:
-        """The place of the first row with this text, else with a text that holds it, blanks and case aside.
-
-        Rows of the mask, (n,), come first.
-        """
+        """The place of the first row with this text, else of one that holds it, blanks and case aside; rows of the mask first."""
         wanted, *texts = (" ".join(each.lower().split()) for each in (text, *self.sentences))
         places = [place for place, other in enumerate(texts) if other == wanted]
         if not places and len(wanted.split()) >= WORDS_OF_A_PART:
@@ -142,10 +139,7 @@ def looks_like_prose(frame: pd.DataFrame, column: str) -> bool:
 
 
 def read_corpus(table: Table, columns: Sequence[str], limits: Limits) -> Corpus:
-    """Read the sentences of a table; several columns are joined in file order. Raises UserError.
-
-    Blank sentences are skipped, over-long ones cut; both are reported.
-    """
+    """Join columns in file order to sentences; blank ones are skipped, over-long ones cut, and both reported. Raises UserError."""
     columns = existing(table, columns)
     texts = joined(table.frame, columns)
     filled = (texts != "").to_numpy()

@@ -109,10 +109,7 @@ def values_on(scale: str, cells: "pd.Series[str]") -> Values:
 
 
 def range_on(scale: str, column: str, low: Any, high: Any, example: str = "") -> tuple[float, float]:
-    """A range on a scale, without an end infinite; "2026-03" as the upper end means the last moment of March. Raises UserError.
-
-    example: a value of the column.
-    """
+    """A range on a scale, without an end infinite; "2026-03" as the upper end means the last moment of March. Raises UserError."""
     first = -math.inf if low is None else _bound(scale, column, low, False, example)
     last = math.inf if high is None else _bound(scale, column, high, True, example)
     if first > last:

@@ -54,10 +54,7 @@ class QueryOnMap:
 
 
 def nearest_on_map(opened: OpenCollection | None, vector: Vectors, drawn: IndexedCorpus, drawn_points: Points) -> PlacedRows | None:
-    """The rows of the whole collection closest to a unit query, (dim,); None where the map shows all rows of what is open.
-
-    A row of the sample has its point; any other gets the median point of the sampled rows nearest to it.
-    """
+    """The rows of the whole collection closest to a unit query, (dim,); None where the map shows all rows of what is open."""
     if opened is None or not opened.is_sampled or drawn is not opened.sample:
         return None
     hits, ranking = opened.closest(vector, NEAREST, {})

@@ -52,10 +52,7 @@ def known_rows(corpus_map: CorpusMap, indices: Any) -> NDArray[np.int64]:
 
 
 def of_group(corpus_map: CorpusMap, colour: str, group: Any) -> Selection:
-    """The rows of one entry of the list beside the map: a value of the column that colours it, else a cluster or OUTLIER.
-
-    Raises UserError for an unknown one.
-    """
+    """The rows of an entry of the list beside the map: a value of its column, else a cluster or OUTLIER. Raises UserError."""
     colours = colouring(corpus_map, colour)
     if isinstance(colours, Categories) and colours.of_column:
         rows = colours.members(group)

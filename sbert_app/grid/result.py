@@ -54,10 +54,7 @@ class Grid:
         return dict(sorted(column, key=lambda item: -item[1].value))
 
     def level(self, number: int) -> list[str]:
-        """The best system of a data set, and those whose difference from it may be chance, best first; all of too few examples.
-
-        Systems that were trained on its pairs do not count.
-        """
+        """The best system of a data set, and those whose difference from it may be chance, best first; all of too few examples."""
         few = self.is_small(number)
         figures = {name: cell for name, cell in self.figures(number).items() if not self.was_seen(cell, number)}
         best = next(iter(figures.values()), None)

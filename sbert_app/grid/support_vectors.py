@@ -31,10 +31,7 @@ def out_of_fold(examples: Examples, subsets: Sequence[str] = (), tick: Tick = la
 
 
 def predict_folds(examples: Examples, folds: Rows, tick: Tick = lambda: None) -> Array:
-    """Score the pairs of each fold by a regressor trained on all other folds, (n,). See `out_of_fold`.
-
-    A pair of the tested fold is not trained on wherever it occurs again, in either order.
-    """
+    """Score the pairs of each fold by a regressor trained on all other folds, (n,). See `out_of_fold`."""
     from sklearn.pipeline import make_pipeline  # takes a second, as all of it
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVR
@@ -44,7 +41,7 @@ def predict_folds(examples: Examples, folds: Rows, tick: Tick = lambda: None) ->
     predicted = np.empty(len(examples))
     for fold in range(int(folds.max()) + 1):
         tested = np.flatnonzero(folds == fold)
-        trained = np.flatnonzero(~np.isin(pairs, pairs[tested]))
+        trained = np.flatnonzero(~np.isin(pairs, pairs[tested]))  # nor a tested pair that occurs again, in either order
         if len(trained) < LEAST_TRAINED:
             raise UserError(
                 f"Would learn from {len(trained)} pairs, at least {LEAST_TRAINED} are needed. Use a data set with more."
@@ -59,10 +56,7 @@ def predict_folds(examples: Examples, folds: Rows, tick: Tick = lambda: None) ->
 
 
 def _cosines(examples: Examples, trained: Rows, tick: Tick) -> list[Array]:
-    """Each pair's tf-idf cosine by words, by words and pairs of words, and by letters, (n, 1) each.
-
-    How rare a word is, is counted on the training pairs.
-    """
+    """Each pair's tf-idf cosine by words, by words and pairs of words, and by letters, (n, 1); rarity is of the training pairs."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectorizers = (

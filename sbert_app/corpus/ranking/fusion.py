@@ -66,10 +66,7 @@ def best_first(scores: NDArray[np.floating]) -> Rows:
 
 
 def rank_of(scores: NDArray[np.floating], row: int, mask: NDArray[np.bool_] | None = None) -> int:
-    """The rank of a row, 1 for the best, by scores of all rows, (n,). Equal scores rank in row order.
-
-    mask: the rows that count, (n,); the row itself always does.
-    """
+    """The rank of a row by scores, (n,), from 1; equal scores rank in row order. mask: the rows that count beside itself, (n,)."""
     counted = np.ones(len(scores), dtype=bool) if mask is None else mask
     better = int((scores[counted] > scores[row]).sum())
     before = scores[:row][counted[:row]]

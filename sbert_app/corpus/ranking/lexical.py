@@ -60,10 +60,7 @@ class LexicalIndex:
         return min(1.0, float(scores.max(initial=0.0)) / all_words) if all_words else 0.0
 
     def rarity(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """How rare each lower-cased word is: ln(1 + (n - d + 0.5) / (d + 0.5)) for d of n sentences that hold it, (w,).
-
-        0 for stop words, which are not indexed.
-        """
+        """How rare each lower-cased word is, (w,): ln(1 + (n - d + 0.5) / (d + 0.5)), held by d of n sentences; stop words: 0."""
         count, starts = int(self._scorer.scores["num_docs"]), self._scorer.scores["indptr"]
         tokens = [self._scorer.vocab_dict.get(word) for word in words]
         holding = np.array([0 if token is None else int(starts[token + 1] - starts[token]) for token in tokens], dtype=float)
