@@ -103,10 +103,7 @@ class IndexedCorpus:
         return Calibration.from_embeddings(self.corpus.name, self.embeddings)
 
     def cosines(self, query: Vectors, rows: Rows) -> tuple[Vectors, Rows]:
-        """The cosine of each row with a unit query, (dim,), and the number of the passage that it is of, -1 for its own embedding.
-
-        That of a passage is lowered by COST, and counts where it is still the higher one.
-        """
+        """The cosine of each row with a unit query, (dim,), and the number of the passage it is of, -1 for its own embedding."""
         beginning = self.embeddings[rows] @ query
         if self.passages is None:
             return beginning, np.full(len(rows), -1, dtype=np.int64)
@@ -182,8 +179,7 @@ class IndexedCorpus:
         else:
             # An index would miss rows that a narrow filter leaves: compare the remaining rows exactly.
             remaining = np.flatnonzero(mask)
-        best: Rows = remaining[best_first(self.cosines(query, remaining)[0])[:top]]
-        return best
+        return remaining[best_first(self.cosines(query, remaining)[0])[:top]]
 
 
 @contextmanager

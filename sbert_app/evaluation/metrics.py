@@ -33,8 +33,7 @@ def pearson(predicted: Array, gold: Array, weights: Array) -> Array:
     x = predicted - (weights * predicted).sum(1, keepdims=True) / total
     y = gold - (weights * gold).sum(1, keepdims=True) / total
     with np.errstate(invalid="ignore", divide="ignore"):
-        correlation: Array = (weights * x * y).sum(1) / np.sqrt((weights * x * x).sum(1) * (weights * y * y).sum(1))
-    return correlation
+        return (weights * x * y).sum(1) / np.sqrt((weights * x * x).sum(1) * (weights * y * y).sum(1))
 
 
 def spearman(predicted: Array, gold: Array, weights: Array) -> Array:
@@ -47,8 +46,7 @@ def average_precision(predicted: Array, gold: Array, weights: Array) -> Array:
     hits, rows = _cumulated(predicted, gold, weights)
     with np.errstate(invalid="ignore", divide="ignore"):
         precision = np.where(rows > 0, hits / rows, 0.0)
-        area: Array = (precision * np.diff(hits, axis=1, prepend=0.0)).sum(1) / hits[:, -1]
-    return area
+        return (precision * np.diff(hits, axis=1, prepend=0.0)).sum(1) / hits[:, -1]
 
 
 def best_accuracy(predicted: Array, gold: Array, weights: Array) -> Array:
@@ -63,8 +61,7 @@ def best_f1(predicted: Array, gold: Array, weights: Array) -> Array:
     """Harmonic mean of precision and recall at the threshold that is best for these rows, 0..1."""
     hits, rows = _cumulated(predicted, gold, weights)
     with np.errstate(invalid="ignore", divide="ignore"):
-        f1: Array = (2 * hits / (rows + hits[:, -1:])).max(1)
-    return f1
+        return (2 * hits / (rows + hits[:, -1:])).max(1)
 
 
 def best_cut(predicted: Array, gold: Array) -> tuple[float, float]:
@@ -103,8 +100,7 @@ def v_measure(predicted: Array, gold: Array, weights: Array) -> Array:
     clusters, classes = (np.unique(column, return_inverse=True)[1] for column in (predicted, gold))
     apart = _entropy(clusters, weights) + _entropy(classes, weights)
     with np.errstate(invalid="ignore"):
-        agreement: Array = np.where(apart > 0, 2 - 2 * _entropy(classes * (clusters.max() + 1) + clusters, weights) / apart, 1.0)
-    return agreement
+        return np.where(apart > 0, 2 - 2 * _entropy(classes * (clusters.max() + 1) + clusters, weights) / apart, 1.0)
 
 
 def _entropy(labels: NDArray[np.int64], weights: Array) -> Array:

@@ -122,8 +122,7 @@ def clustered(vectors: Vectors, classes: NDArray[np.int64]) -> NDArray[np.int64]
     clusters = MiniBatchKMeans(len(known), batch_size=BATCH, n_init=STARTS, random_state=SEED).fit_predict(unit_rows(vectors))
     table = np.zeros((len(known), len(known)), np.int64)
     np.add.at(table, (clusters, numbers), 1)
-    names: NDArray[np.int64] = known[linear_sum_assignment(table, maximize=True)[1]][clusters]
-    return names
+    return known[linear_sum_assignment(table, maximize=True)[1]][clusters]
 
 
 def pair_features(u: Vectors, v: Vectors) -> Vectors:

@@ -153,8 +153,7 @@ def _compiled_epoch() -> Callable[..., None]:
     epoch = _get_optimize_layout_euclidean_single_epoch_fn(parallel=False)
     for function in (epoch, umap_.smooth_knn_dist, umap_.compute_membership_strengths):
         function.enable_caching()
-    compiled: Callable[..., None] = epoch
-    return compiled
+    return epoch
 
 
 def placed(nearest: NDArray[np.integer], points: Points) -> Points:

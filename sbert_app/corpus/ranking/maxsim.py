@@ -30,10 +30,7 @@ class TokenMatches:
 
 
 def match(query: Vectors, weights: NDArray[np.floating], rows: Sequence[Vectors]) -> TokenMatches:
-    """Match the query's tokens, (q, dim), weighted by (q,), with those of each row, (t, dim). All are unit vectors.
-
-    Weights that are all 0 count as equal.
-    """
+    """Match the query's unit tokens, (q, dim), with those of each row, (t, dim). weights: (q,); if all are 0, all count alike."""
     similarities = np.zeros((len(rows), len(query)), dtype=np.float32)
     tokens = np.full((len(rows), len(query)), -1, dtype=np.int64)
     filled = [number for number, row in enumerate(rows) if len(row)]
@@ -46,16 +43,6 @@ def match(query: Vectors, weights: NDArray[np.floating], rows: Sequence[Vectors]
     shares = np.asarray(weights, dtype=np.float64) if np.any(weights) else np.ones(len(query))
     scores = similarities @ shares / max(float(shares.sum()), 1e-12)
     return TokenMatches(scores, similarities, tokens)
-
-
-def token_weights(lexical: LexicalIndex, texts: dict[int, str], words: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How rare each token's word is, divided among its tokens, (T,); 0 for punctuation and stop words.
-
-    texts: number of a word -> its characters; words: the word's number of each token, (T,).
-    """
-    parts = {number: WORD.findall(text.lower()) for number, text in texts.items()}
-    rarity = {number: float(lexical.rarity(own).max()) if own else 0.0 for number, own in parts.items()}
-    return np.array([rarity[number] / int((words == number).sum()) for number in words.tolist()])
 
 
 def extent(spans: NDArray[np.int64]) -> Span:
@@ -109,7 +96,10 @@ class QueryTokens:
         prompt = encoder.prompt("query")
         spans, self.word = places(encoder, query, prompt)
         self.texts = {word: query[slice(*extent(spans[self.word == word]))] for word in dict.fromkeys(self.word.tolist())}
-        self.weights = token_weights(lexical, self.texts, self.word)
+        # How rare each token's word is, divided among its tokens, (T,); 0 for punctuation and stop words.
+        parts = {number: WORD.findall(text.lower()) for number, text in self.texts.items()}
+        rarity = {number: float(lexical.rarity(own).max()) if own else 0.0 for number, own in parts.items()}
+        self.weights = np.array([rarity[number] / int((self.word == number).sum()) for number in self.word.tolist()])
         self._vectors = own_token_vectors(encoder, [query], prompt)[0]
 
     def match(self, rows: Sequence[Vectors]) -> TokenMatches:
