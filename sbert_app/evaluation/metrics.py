@@ -152,10 +152,7 @@ def resamples_for(count: int) -> int:
 
 
 def resampled(metric: Metric, predicted: Array, gold: Array, groups: NDArray[np.int64]) -> Array:
-    """The metric of each resample, (R,): whole groups of rows are drawn with replacement. The same draws for equal groups.
-
-    groups: (n,), 0 to G-1, the group of each row.
-    """
+    """The metric of each resample, (R,), of whole groups, (n,), 0 to G-1, drawn with replacement; equal groups, equal draws."""
     count, drawn, generator = len(gold), int(groups.max()) + 1, np.random.default_rng(0)
     resamples, block = resamples_for(count), max(1, BLOCK_CELLS // count)
     sizes = [min(block, resamples - start) for start in range(0, resamples, block)]

@@ -100,17 +100,12 @@ class Scale:
         return Mark("other words", _quantile(scores, 0.5), len(scores))
 
     def word(self, score: float) -> str:
-        """One of WORDS, by the score alone.
-
-        A pair is loosely related if it is nearer to related pairs than to random ones, close in topic if it scores higher than a
-        quarter of the related pairs, close in meaning if it is nearer to paraphrases than to related pairs, and it has the same
-        meaning if it scores higher than half of the paraphrases.
-        """
+        """One of WORDS, by the score alone."""
         random, related, paraphrase = (mark.score for mark in self.marks)
-        loose = (random + related) / 2
-        topic = max(loose, _quantile(self.references.related, 0.25))
-        close = max(topic, (related + paraphrase) / 2)
-        thresholds = max(close, paraphrase), close, topic, loose
+        loose = (random + related) / 2  # nearer to related pairs than to random ones
+        topic = max(loose, _quantile(self.references.related, 0.25))  # higher than a quarter of the related pairs
+        close = max(topic, (related + paraphrase) / 2)  # nearer to paraphrases than to related pairs
+        thresholds = max(close, paraphrase), close, topic, loose  # the same meaning: higher than half of the paraphrases
         return next((word for word, least in zip(WORDS, thresholds, strict=False) if score >= least), UNRELATED)
 
     def verdict(self, score: float, cautions: Collection[str]) -> str:
@@ -133,15 +128,12 @@ def _quantile(rising: NDArray[np.float32], share: float) -> float:
 
 
 def reference_pairs(limits: Limits) -> tuple[Pairs, Pairs, Pairs]:
-    """Read the pairs of each kind of `References` from both files, in file order, at most MOST_REFERENCES of a kind.
-
-    Related pairs ask for different things about one subject, which both name; paraphrases keep at least half of the words.
-    """
+    """Read the pairs of each kind of `References` from both files, in file order, at most MOST_REFERENCES of a kind."""
     scored, labelled = read_table(SCORED, limits).frame, read_table(LABELLED, limits).frame
     scores, labels = scored["score"].astype(float), labelled["label"]
     related = [*_pairs(scored[scores.between(*RELATED_SCORES)]), *_pairs(labelled[labels == OTHER_LABEL])]
     same = [*_pairs(scored[scores >= PARAPHRASE_SCORE]), *_pairs(labelled[labels == SAME_LABEL])]
-    named = [pair for pair in related if shared_content(*pair) > 0]
+    named = [pair for pair in related if shared_content(*pair) > 0]  # different things about one subject, which both name
     close = [pair for pair in same if shared_content(*pair) >= KEPT_WORDS]
     far = [pair for pair in same if shared_content(*pair) == 0]
     return named[:MOST_REFERENCES], close[:MOST_REFERENCES], far[:MOST_REFERENCES]

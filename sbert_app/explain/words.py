@@ -76,14 +76,11 @@ def is_special(word: str) -> bool:
 
 
 def has_content(words: Sequence[str]) -> NDArray[np.bool_]:
-    """For each word, whether it is neither a special token nor punctuation nor a function word, (n,).
-
-    If no word has content, such as in "to be or not to be", only special tokens have none.
-    """
+    """For each word, whether it is neither a special token nor punctuation nor a function word, (n,)."""
     specials = np.array([is_special(word) for word in words], dtype=bool)
     quiet = np.array([_is_punctuation(word) or word.lower().replace("’", "'") in FUNCTION_WORDS for word in words], dtype=bool)
     content: NDArray[np.bool_] = ~specials & ~quiet
-    return content if content.any() else ~specials
+    return content if content.any() else ~specials  # such as in "to be or not to be"
 
 
 def _is_punctuation(word: str) -> bool:

@@ -126,12 +126,10 @@ def clustered(vectors: Vectors, classes: NDArray[np.int64]) -> NDArray[np.int64]
 
 
 def pair_features(u: Vectors, v: Vectors) -> Vectors:
-    """|u − v| and u ∗ v side by side, as SentEval has them. (n, dim) twice -> (n, 2 dim).
-
-    Embeddings have a mean length of √dim before: of those of length 1 the products would be far smaller than the differences.
-    """
+    """|u − v| and u ∗ v side by side, as SentEval has them. (n, dim) twice -> (n, 2 dim)."""
     from sbert_app.training.transfer import scaled
 
+    # To a mean length of √dim: of embeddings of length 1 the products would be far smaller than the differences.
     both = scaled(np.concatenate([u, v]))
     u, v = both[: len(u)], both[len(u) :]
     return np.concatenate([np.abs(u - v), u * v], axis=1)

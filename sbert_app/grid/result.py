@@ -91,16 +91,13 @@ class Grid:
 
     @property
     def _timed(self) -> list[int]:
-        """The data sets that speeds are measured on: of one unit, each with a figure of every system that has one in that unit.
-
-        The unit with the most systems, pairs first.
-        """
+        """The data sets that speeds are measured on: of one unit, each with a figure of every system that has one in that unit."""
         best: tuple[int, list[int]] = 0, []
         for unit in dict.fromkeys(UNITS.values()):
             columns = {n: set(self.figures(n)) for n, data in enumerate(self.data_sets) if UNITS[data.task] == unit}
             able = set[str]().union(*columns.values())
             whole = [number for number, systems in columns.items() if systems == able]
-            if whole and len(able) > best[0]:
+            if whole and len(able) > best[0]:  # the unit with the most systems, pairs first
                 best = len(able), whole
         return best[1]
 
@@ -120,15 +117,12 @@ class Grid:
         return examples / seconds if seconds > 0 else 0.0
 
     def all_pairs_seconds(self, system: str) -> float | None:
-        """Seconds for comparing ALL_PAIRS sentences all with all, extrapolated from `speed`; None where it does not say.
-
-        A system that reads sentences apart reads each once; its cosines are left out. Others read every pair.
-        """
+        """Seconds for comparing ALL_PAIRS sentences all with all, extrapolated from `speed`; None where it does not say."""
         speed, columns = self.speed(system), max((len(self.data_sets[number].columns) for number in self._timed), default=0)
         if not speed or self.unit == "queries":
             return None
         if any(cell.apart for (name, number), cell in self.measured.items() if name == system and number in self._timed):
-            return ALL_PAIRS / (speed * columns)
+            return ALL_PAIRS / (speed * columns)  # it reads each sentence once; its cosines are left out
         return ALL_PAIRS * (ALL_PAIRS - 1) / 2 / (speed * (columns - 1))
 
     def seconds_left(self) -> float | None:

@@ -70,9 +70,7 @@ class System:
     def score(self, examples: Examples, subsets: Sequence[str] = ()) -> Array:
         """A score of each example, (n,), higher is closer; for triplets that of the positive minus that of the negative.
 
-        subsets: of each example, for a system that learns from the data set: it scores a subset by what it learnt from others.
-        Raises UserError for pairs that belong together, if it has no embeddings to find the partner among all, and for a system
-        that only ranks.
+        subsets: of each example; a system that learns from the data set scores one by the others. Raises UserError if it cannot.
         """
         if examples.kind == "positives" and self.embed is None:
             raise UserError("Scores pairs only: cannot find a sentence's partner among all sentences.")

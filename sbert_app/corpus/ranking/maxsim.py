@@ -51,10 +51,7 @@ def extent(spans: NDArray[np.int64]) -> Span:
 
 
 class TokenCache:
-    """The int8 token vectors of rows that were compared before, the least recently used dropped first.
-
-    What it returns is rounded for known and new rows alike, so that a search gives the same twice.
-    """
+    """The int8 token vectors of rows that were compared before, the least recently used dropped first."""
 
     def __init__(self, limit_bytes: int = CACHE_BYTES) -> None:
         self.nbytes = 0
@@ -77,7 +74,7 @@ class TokenCache:
                 self.nbytes += sum(part.nbytes for part in new[row])
             while self.nbytes > self._limit:
                 self.nbytes -= sum(part.nbytes for part in self._rows.popitem(last=False)[1])
-        vectors = known | new
+        vectors = known | new  # new ones are rounded too, so that a search gives the same twice
         return [numbers * step for numbers, step in (vectors[row] for row in rows)]
 
 
@@ -109,16 +106,13 @@ class QueryTokens:
 
 @dataclass(frozen=True)
 class WordMatch:
-    """A word of the query and the word of a hit that its tokens are most similar to.
-
-    Weight times similarity, summed over the query, is the MaxSim score.
-    """
+    """A word of the query and the word of a hit that its tokens are most similar to."""
 
     query_word: str
     word: str
     start: int  # first character of that word in the hit's sentence
     end: int  # its last character + 1
-    similarity: float  # cosine of the token vectors
+    similarity: float  # cosine of the token vectors; times the weight, summed over the query, it is the MaxSim score
     weight: float  # the query word's share, 0..1, by how rare it is in the corpus
 
 
