@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from sbert_app.corpus.groups import Grouping, Neighbourhoods
 from sbert_app.corpus.mining import SimilarPairs, mine
 from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.step import Step
-from sbert_app.vectors import Rows, Vectors
+from sbert_app.vectors import Rows, Vectors, distinct
 
 COPIES, SIMILAR = "copies", "similar"  # rows to remove: exact copies only, or similar rows too
 
@@ -50,7 +49,7 @@ class Copies:
 
     @classmethod
     def of(cls, sentences: Sequence[str]) -> "Copies":
-        node = pd.factorize(np.array(sentences, dtype=object))[0].astype(np.int64)
+        _, node = distinct(sentences)
         return cls(node, np.unique(node, return_index=True)[1])
 
     @property

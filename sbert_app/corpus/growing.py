@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from sbert_app.corpus.duplicates import Copies, Duplicates
@@ -17,7 +16,7 @@ from sbert_app.corpus.ranking.lexical import WORD, LexicalIndex
 from sbert_app.corpus.vector_index import sampled
 from sbert_app.settings import ASSETS
 from sbert_app.step import Step
-from sbert_app.vectors import Rows, Vectors, unit_rows
+from sbert_app.vectors import Rows, Vectors, distinct, unit_rows
 
 CANDIDATES, BY_WORDS = 100, 20  # rows that are read for a query; of these the best by words alone (docs/search.md)
 LEARNED, MOST_LEARNED = 500, 2_000  # rows by which the static vectors are mapped at first, and at most
@@ -152,7 +151,7 @@ class Growing:
         """Exact copies, and texts that differ only in case, spaces and punctuation. The last step has the result."""
         copies = self._copies
         words = [" ".join(WORD.findall(self.sentences[row].casefold())) for row in copies.first.tolist()]
-        kind = pd.factorize(np.array(words, dtype=object))[0]
+        _, kind = distinct(words)
         nodes = np.flatnonzero((np.bincount(kind)[kind] > 1) & np.array(list(map(bool, words))))[:MOST_SAME_WORDS].astype(np.int32)
         rows = copies.first[nodes]
         for done in range(0, len(rows), READ):

@@ -110,16 +110,18 @@ def ticking(items: Iterable[Item], tick: Tick) -> Iterator[Item]:
         yield item
 
 
-def tf_idf_cosines(columns: Sequence[Sequence[str]], tick: Tick = lambda: None) -> list[NDArray[np.float64]]:
-    """The cosine of each first sentence with that of every other column, (n,) each, by words weighted by how rare they are.
+def tf_idf_cosines(
+    columns: Sequence[Sequence[str]], tick: Tick = lambda: None, counted: Sequence[Sequence[str]] = (), **terms: Any
+) -> list[NDArray[np.float64]]:
+    """The cosine of each first sentence with that of every other column, (n,) each, by terms weighted by how rare they are.
 
-    columns: n sentences each; how rare a word is, is counted over all of them.
+    columns: n sentences each; counted: in which rarity is counted, by default these; terms: as of TfidfVectorizer, if not words.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer  # takes a second
 
-    vectorizer = TfidfVectorizer(token_pattern=WORD.pattern)
+    vectorizer = TfidfVectorizer(**(terms or {"token_pattern": WORD.pattern}))
     try:
-        vectorizer.fit(ticking(dict.fromkeys(sentence for column in columns for sentence in column), tick))
+        vectorizer.fit(ticking(dict.fromkeys(sentence for column in counted or columns for sentence in column), tick))
     except ValueError:  # no sentence has a word
         return [np.zeros(len(columns[0])) for _ in columns[1:]]
     first, *others = (vectorizer.transform(ticking(column, tick)) for column in columns)

@@ -138,11 +138,7 @@ def quoted(words: tuple[str, ...]) -> str:
 
 
 def query_words(
-    query: str,
-    text: str,
-    vocabulary: Iterable[str],
-    read: int | None = None,
-    well_known: Callable[[str], bool] = lambda word: False,
+    query: str, text: str, vocabulary: Iterable[str], read: int | None = None, well_known: Callable[[str], bool] = lambda _: False
 ) -> QueryWords:
     """Compare the words of a query with those of a text. vocabulary: all words of the corpus.
 
@@ -165,13 +161,11 @@ def query_words(
 
 
 def within_one_edit(word: str, other: str) -> bool:
-    """Whether one letter more, less or another, or two neighbours exchanged, make one word of the other.
-
-    Not the first letter, which people hardly mistype (snails are no nails), and not a plural's s.
-    """
+    """Whether one letter more, less or another, or two neighbours exchanged, make one word of the other; no plural's s."""
     shorter, longer = sorted((len(word), len(other)))
     if shorter < LEAST_LETTERS - 1 or longer > shorter + 1:
         return False
+    # People hardly mistype the first letter: snails are no nails.
     if word[0] != other[0] or word.removesuffix("s") == other.removesuffix("s"):
         return False
     start = 0
