@@ -165,7 +165,6 @@ class Growing:
             yield Step(step.stage, step.done, step.total, result=Duplicates(copies, pairs) if pairs else None)
 
     def _take_indexed(self) -> None:
-        """Take what the indexing has read since."""
         rows = np.flatnonzero(self.has & ~self.done)
         self._put(rows, self.indexed[rows])
 

@@ -21,8 +21,7 @@ SCALE_SHARE = 0.5  # of the filled cells must be of one kind
 BLANKS = frozenset(("", "-", "–", "—", "n/a", "na", "nan", "nat", "none", "null"))
 # States of a cell. CONTRARY: a value, but not in the convention of its scale, which was chosen by other cells.
 VALUE, BLANK, UNREADABLE, UNCLEAR, CONTRARY = range(5)
-# Scales of collections that earlier versions made.
-FORMER = {
+FORMER = {  # scales of collections that earlier versions made
     "numbers": f"number, {POINT}",
     "decimal commas": f"number, {COMMA}",
     "ISO dates": "date",

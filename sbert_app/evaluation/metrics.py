@@ -1,7 +1,6 @@
 """Metrics, their 95 % intervals by bootstrap, and how many examples would settle a change that these leave open.
 
-A metric is of R resamples at once, each given as the count of every row, so that rows are sorted only once.
-
+A metric is of R resamples at once, each given as the count of every row, so that rows are sorted only once:
 predicted, gold: (n,); weights: (R, n) counts -> (R,) values.
 """
 
@@ -93,10 +92,7 @@ def share_equal(predicted: Array, gold: Array, weights: Array) -> Array:
 
 
 def v_measure(predicted: Array, gold: Array, weights: Array) -> Array:
-    """How far clusters and classes agree, 0..1: the harmonic mean of homogeneity and completeness (Rosenberg & Hirschberg 2007).
-
-    predicted: each row's cluster, gold: its class, as numbers.
-    """
+    """Harmonic mean of homogeneity and completeness, 0..1 (Rosenberg & Hirschberg 2007). predicted: clusters, gold: classes."""
     clusters, classes = (np.unique(column, return_inverse=True)[1] for column in (predicted, gold))
     apart = _entropy(clusters, weights) + _entropy(classes, weights)
     with np.errstate(invalid="ignore"):

@@ -189,7 +189,6 @@ PARTITIONS: dict[str, Callable[[Points, int], NDArray[np.integer]]] = {K_MEANS: 
 
 
 def _largest_first(labels: NDArray[np.integer]) -> Labels:
-    """Number the clusters by descending size."""
     numbers, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     order = sorted((i for i in range(len(numbers)) if numbers[i] >= 0), key=lambda i: -counts[i])
     renamed = np.full(len(numbers), OUTLIER, np.int32)

@@ -10,8 +10,7 @@ from sbert_app.vectors import Rows
 Scores = NDArray[np.float64]
 Fused = tuple[Rows, Scores]
 
-# Chosen on SciFact's train claims, TREC-QA's dev part and 500 titles (docs/search.md).
-WORDS_POWER, MAXSIM_SHARE = 3, 0.8
+WORDS_POWER, MAXSIM_SHARE = 3, 0.8  # chosen on SciFact's train claims, TREC-QA's dev part and 500 titles (docs/search.md)
 
 
 def best_rows(scores: NDArray[np.float32], top: int) -> Rows:

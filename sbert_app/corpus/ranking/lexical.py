@@ -22,8 +22,7 @@ HELD_ONCE = 1 / (1 + K1)  # what a word that occurs once in a row of average len
 WORD = re.compile(r"\w+")
 SENTENCE_END = re.compile(r"(?<=[.!?…])(?P<quotes>[\"'”’)\]]*)\s+|(?<=[。！？])|\n+")
 NO_WORD = ""  # the token of a sentence without words; no query contains it
-# Words that carry no topic; if indexed, "how do I" would outweigh the noun of a question.
-STOP_WORDS = frozenset(
+STOP_WORDS = frozenset(  # they carry no topic; if indexed, "how do I" would outweigh the noun of a question
     """a an and are as at be but by for from had has have how i if in into is it its me my no not of on or our so
     that the their them then there these they this to was we were what when where which who will with you your do does
     did can could would should am been being he she his her""".split()
