@@ -62,8 +62,7 @@ class FaissIndex:
 
         def at(reads: int, depth: int) -> float:
             self.reads, self.depth = reads, depth
-            candidates = self.candidates(queries, TOP + 1)
-            return recall(*exact, *closest(queries, candidates, TOP + 1, vectors), own, tie)
+            return recall(*exact, *closest(queries, self.candidates(queries, TOP + 1), TOP + 1, vectors), own, tie)
 
         most, rows = self.most_reads, self.index.ntotal
         reads, depth = max(1, most // first_share), self.depth

@@ -60,8 +60,7 @@ class VectorIndex:
         """Find the closest rows of unit queries, best first: scores and rows, (q, min(top, n)); row -1 where none was found."""
         top = min(top, self.report.rows)
         if self.report.kind == "exact":
-            scores, rows = self._index.index.search(np.ascontiguousarray(queries), top)
-            return scores, rows
+            return self._index.index.search(np.ascontiguousarray(queries), top)
         return closest(queries, self._index.candidates(queries, top), top, self._vectors.__getitem__)
 
     def save(self, folder: Path) -> None:
