@@ -48,12 +48,10 @@ class EmbeddingCache:
             try:
                 with reading(f"The cache segment {segment.name}", "It is deleted."):
                     positions, values = _find(segment, keys, np.flatnonzero(~known), dim)
-            except DamagedError:
-                if self.shipped not in segment.parents:
+            except UnreadableError as error:
+                if isinstance(error, DamagedError) and self.shipped not in segment.parents:
                     with suppress(OSError):  # another process may have deleted it
                         discard(segment)
-                continue
-            except UnreadableError:
                 continue
             vectors[positions] = values
             known[positions] = True
@@ -61,10 +59,7 @@ class EmbeddingCache:
         return vectors, known
 
     def add(self, model: str, sentences: Sequence[str], vectors: Vectors, instead_of: Sequence[Path] = ()) -> Path | None:
-        """Store the embeddings of n sentences, (n, dim). Returns the segment; None if that failed, which is only logged.
-
-        instead_of: segments of parts of them, which are deleted.
-        """
+        """Store embeddings, (n, dim), in place of segments of parts of them. Returns the new one, or logs why not: None."""
         if self.folder is None or not len(sentences):
             return None
         try:
@@ -126,5 +121,4 @@ def _checksums(keys: Keys, vectors: Vectors) -> Keys:
     """One checksum per row, (n,): its 32-bit words summed with odd weights modulo 2^64, which detects any one changed word."""
     words = np.asarray(vectors).view(np.uint32)
     weights = np.arange(1, 2 * words.shape[1], 2, dtype=np.uint64) * MULTIPLIER
-    sums: Keys = np.einsum("nd,d->n", words, weights, dtype=np.uint64)
-    return keys + sums
+    return keys + np.einsum("nd,d->n", words, weights, dtype=np.uint64)

@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from sbert_app.corpus.groups import Grouping, Neighbourhoods
 from sbert_app.corpus.mining import SimilarPairs, mine
 from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.step import Step
-from sbert_app.vectors import Rows, Vectors
+from sbert_app.vectors import Rows, Vectors, distinct
 
 COPIES, SIMILAR = "copies", "similar"  # rows to remove: exact copies only, or similar rows too
 
@@ -33,15 +32,12 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """For each of n rows: whether to keep it, its group (from 1, 0 for none), its representative row and the score to that.
-
-    The representative of a row that goes is a row that stays in its place.
-    """
+    """What becomes of each of n rows, (n,) each."""
 
     keep: NDArray[np.bool_]
-    group: Rows
-    representative: Rows
-    score: Vectors
+    group: Rows  # from 1, 0 for none
+    representative: Rows  # of a row that goes, the row that stays in its place
+    score: Vectors  # to the representative
 
 
 @dataclass(frozen=True)
@@ -53,7 +49,7 @@ class Copies:
 
     @classmethod
     def of(cls, sentences: Sequence[str]) -> "Copies":
-        node = pd.factorize(np.array(sentences, dtype=object))[0].astype(np.int64)
+        _, node = distinct(sentences)
         return cls(node, np.unique(node, return_index=True)[1])
 
     @property
@@ -130,56 +126,46 @@ class Duplicates:
 
 @dataclass(frozen=True)
 class SentencePair:
-    """Two sentences, their rows in the file, counted from 1, and their cosine; cross_score: None until computed.
+    """Two sentences, their rows and their cosine."""
 
-    Rows of several files have names, such as "17 of b.csv".
-    """
-
-    row1: int | str
+    row1: int | str  # in the file, counted from 1; of several files a name, such as "17 of b.csv"
     row2: int | str
     score: float
     sentence1: str
     sentence2: str
-    cross_score: float | None = None
+    cross_score: float | None = None  # until it is computed
 
 
 @dataclass(frozen=True)
 class Member:
-    """One row of a group, numbered as in the file. score: cosine to the centre, 1 for the centre.
-
-    copy_of: the first row with the same text, None if this is the first. name, name_of_copied: both rows as they are written.
-    values: the row's values in the columns in which the rows of its group differ.
-    """
+    """One row of a group, numbered as in the file."""
 
     row: int
-    score: float
+    score: float  # cosine to the centre, 1 for the centre
     sentence: str
     keep: bool
-    copy_of: int | None
-    name: int | str = ""
+    copy_of: int | None  # the first row with the same text, None if this is the first
+    name: int | str = ""  # as it is written, as is the next
     name_of_copied: int | str = ""
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)  # in the columns in which the rows of its group differ
 
 
 @dataclass(frozen=True)
 class Group:
-    """The rows of a group, the centre first. whole: whether the visitor keeps all of them."""
+    """The rows of a group, the centre first."""
 
     members: list[Member]
-    whole: bool
+    whole: bool  # the visitor keeps all of them
 
 
 @dataclass(frozen=True)
 class Joined:
-    """How the rows of a collection were compared: `compared` of its `total` rows, each with its `neighbours` nearest of all rows.
+    """How the rows of a collection were compared."""
 
-    index: the index that gave these, in words.
-    """
-
-    compared: int
+    compared: int  # of its `total` rows
     total: int
-    neighbours: int
-    index: str
+    neighbours: int  # the nearest of all rows, with which each was compared
+    index: str  # that gave these, in words
 
     @property
     def is_sampled(self) -> bool:

@@ -62,8 +62,7 @@ class FaissIndex:
 
         def at(reads: int, depth: int) -> float:
             self.reads, self.depth = reads, depth
-            candidates = self.candidates(queries, TOP + 1)
-            return recall(*exact, *closest(queries, candidates, TOP + 1, vectors), own, tie)
+            return recall(*exact, *closest(queries, self.candidates(queries, TOP + 1), TOP + 1, vectors), own, tie)
 
         most, rows = self.most_reads, self.index.ntotal
         reads, depth = max(1, most // first_share), self.depth
@@ -96,10 +95,7 @@ class FaissIndex:
         return MOST_CANDIDATES if self.kind == HNSW else getattr(self.index, "nlist", 0)
 
     def candidates(self, queries: Vectors, top: int, mask: NDArray[np.bool_] | None = None) -> Rows:
-        """Positions near unit queries, (q, at least top where there are so many), -1 for none, in no reliable order.
-
-        mask: (n,), which positions may be returned.
-        """
+        """Positions near unit queries, (q, top or more), -1 for none, in no reliable order. mask: which may be returned, (n,)."""
         depth = min(self.index.ntotal, top if self.kind == EXACT else max(top * REFINED, self.depth))
         parameters = None if mask is None else self._parameters(mask)
         _, positions = self.index.search(np.ascontiguousarray(queries), depth, params=parameters)

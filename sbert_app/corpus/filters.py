@@ -119,17 +119,14 @@ def facets(metadata: pd.DataFrame) -> dict[str, dict[str, int]]:
 
 @dataclass(frozen=True)
 class FilterColumn:
-    """How the rows of a corpus can be filtered by a column: by its values if they are few, within a range, or by a text in it.
-
-    values: the ways in which a value is written, which differ in case and outer blanks only, and its rows; numbers in their order,
-    others by their rows, most first. ends: a low and a high cell of numbers, dates or times; bars: rows in equal parts between
-    them.
-    """
+    """How the rows of a corpus can be filtered by a column: by its values if they are few, within a range, or by a text in it."""
 
     name: str
+    # The ways in which a value is written, which differ in case and outer blanks only, and its rows; numbers in their order,
+    # others by their rows, most first.
     values: tuple[tuple[tuple[str, ...], int], ...] = ()
-    ends: tuple[str, str] | None = None
-    bars: tuple[int, ...] = ()
+    ends: tuple[str, str] | None = None  # a low and a high cell of numbers, dates or times
+    bars: tuple[int, ...] = ()  # rows in equal parts between them
 
 
 def filter_columns(metadata: pd.DataFrame) -> list[FilterColumn]:

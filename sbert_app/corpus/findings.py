@@ -20,17 +20,14 @@ LABEL_AGREEMENT = 2 / 3  # the share of the groups within which a label is the s
 
 @dataclass(frozen=True)
 class Mined:
-    """A corpus, its mined duplicates, seconds by stage, and the cross-encoder's scores so far by (row1, row2) of the file.
-
-    cautions: what to mind in the scores.
-    """
+    """A corpus and its mined duplicates."""
 
     indexed: IndexedCorpus
     duplicates: Duplicates
-    seconds: dict[str, float]
-    cross_scores: dict[tuple[int | str, int | str], float] = field(default_factory=dict)
+    seconds: dict[str, float]  # by stage
+    cross_scores: dict[tuple[int | str, int | str], float] = field(default_factory=dict)  # so far, by both rows of the file
     joined: Joined | None = None  # of a collection: how its rows were compared
-    cautions: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()  # what to mind in the scores
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
     @property
@@ -41,17 +38,14 @@ class Mined:
 
 @dataclass(frozen=True)
 class Findings:
-    """One grouping of a corpus. The first member of each group is its centre: all others reach the threshold to it.
-
-    remove: which rows go, COPIES or SIMILAR; but never those of `always`.
-    """
+    """One grouping of a corpus. The first member of each group is its centre: all others reach the threshold to it."""
 
     mined: Mined
     threshold: float
     grouping: Grouping
     seconds: dict[str, float]
-    remove: str = SIMILAR
-    always: frozenset[int] = frozenset()
+    remove: str = SIMILAR  # which rows go, COPIES or SIMILAR
+    always: frozenset[int] = frozenset()  # rows that stay in any case
 
     @property
     def corpus(self) -> Corpus:
@@ -138,16 +132,13 @@ class Findings:
         }
 
     def mixed(self) -> dict[str, int]:
-        """Per label column, the number of groups whose rows have different labels: wrong labels, or no duplicates.
-
-        A column counts as a label if it is the same within most groups: a date or an id differs in nearly all of them.
-        """
+        """Per label column, the number of groups whose rows have different labels: wrong labels, or no duplicates."""
         starts, rows = self.grouping.starts[:-1], self.grouping.rows
         mixed = {}
         for column, values in label_columns(self.corpus.metadata).items() if len(starts) else ():
             codes = pd.factorize(values)[0][rows]
             groups = int((np.maximum.reduceat(codes, starts) != np.minimum.reduceat(codes, starts)).sum())
-            if groups < (1 - LABEL_AGREEMENT) * len(starts):
+            if groups < (1 - LABEL_AGREEMENT) * len(starts):  # a date or an id is no label: it differs in nearly all groups
                 mixed[column] = groups
         return mixed
 

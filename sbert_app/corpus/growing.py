@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from sbert_app.corpus.duplicates import Copies, Duplicates
@@ -17,7 +16,7 @@ from sbert_app.corpus.ranking.lexical import WORD, LexicalIndex
 from sbert_app.corpus.vector_index import sampled
 from sbert_app.settings import ASSETS
 from sbert_app.step import Step
-from sbert_app.vectors import Rows, Vectors, unit_rows
+from sbert_app.vectors import Rows, Vectors, distinct, unit_rows
 
 CANDIDATES, BY_WORDS = 100, 20  # rows that are read for a query; of these the best by words alone (docs/search.md)
 LEARNED, MOST_LEARNED = 500, 2_000  # rows by which the static vectors are mapped at first, and at most
@@ -38,18 +37,15 @@ class StaticVectors:
     """
 
     def __init__(self, lexical: LexicalIndex, shipped: bool = False) -> None:
-        """shipped: for the encoder that comes with the app, with its frequent words. words: those that are left to encode.
-
-        share: of the weight of all words, that of the known ones, 0..1.
-        """
+        """shipped: for the encoder that comes with the app, of which frequent words are known."""
         weights, words = lexical.weighted_words()
         heaviest = np.argsort(-np.asarray(weights.sum(axis=0)).ravel(), kind="stable")[:MOST_WORDS]
         chosen, known = [words[word] for word in heaviest.tolist()], shipped_words() if shipped else {}
         has = np.array([word in known for word in chosen], bool)
-        self.words = [word for word in chosen if word not in known]
+        self.words = [word for word in chosen if word not in known]  # that are left to encode
         order = np.concatenate([heaviest[has], heaviest[~has]])
         self._weights, self._known = weights[:, order], [known[word] for word in chosen if word in known]
-        self.share = float(self._weights[:, : len(self._known)].sum() / max(self._weights.sum(), 1e-12))
+        self.share = float(self._weights[:, : len(self._known)].sum() / max(self._weights.sum(), 1e-12))  # that known words weigh
 
     def place(self, vectors: Vectors | tuple[()] = ()) -> None:
         """Place the rows by the known words; with the embeddings of `words`, (w, dim), by all of them, which is the last time."""
@@ -60,10 +56,8 @@ class StaticVectors:
             del self._weights, self._known
 
     def learn(self, rows: Rows, embeddings: Vectors) -> None:
-        """Map the vectors closer to the model's: ridge regression on some rows, (k,), and their unit embeddings, (k, dim).
-
-        It is shrunk towards no map at all, so that some hundred rows do no harm.
-        """
+        """Map the vectors closer to the model's: ridge regression on some rows, (k,), and their unit embeddings, (k, dim)."""
+        # Shrunk towards no map at all, so that some hundred rows do no harm.
         known, strength = self.rows[rows], SHRINKAGE * len(rows) * np.eye(self.rows.shape[1])
         mapped = np.linalg.solve(known.T @ known + strength, known.T @ embeddings + strength).astype(np.float32)
         parts = np.array_split(self.rows, -(-len(self.rows) // PART))
@@ -83,20 +77,16 @@ def shipped_words() -> dict[str, NDArray[np.int8]]:
 
 @dataclass(eq=False)
 class Growing:
-    """What the model has read of n sentences: by queries, and by the indexing behind them.
-
-    encode: the model, k sentences -> (k, dim). indexed: rows of any length, (n, dim), which the indexing writes; has: which, (n,).
-    embeddings: unit rows, (n, dim); done: which, (n,).
-    """
+    """What the model has read of n sentences: by queries, and by the indexing behind them."""
 
     sentences: Sequence[str]
     lexical: LexicalIndex
     static: StaticVectors
-    encode: Callable[[list[str]], Vectors]
-    indexed: Vectors
-    has: Mask
-    embeddings: Vectors = field(init=False)
-    done: Mask = field(init=False)
+    encode: Callable[[list[str]], Vectors]  # the model, k sentences -> (k, dim)
+    indexed: Vectors  # rows of any length, (n, dim), which the indexing writes
+    has: Mask  # which of them it has written, (n,)
+    embeddings: Vectors = field(init=False)  # unit rows, (n, dim)
+    done: Mask = field(init=False)  # which of them are there, (n,)
     _learned: int = LEARNED // 2  # rows that the static vectors were mapped by; before the first time half of the least
 
     def __post_init__(self) -> None:
@@ -161,7 +151,7 @@ class Growing:
         """Exact copies, and texts that differ only in case, spaces and punctuation. The last step has the result."""
         copies = self._copies
         words = [" ".join(WORD.findall(self.sentences[row].casefold())) for row in copies.first.tolist()]
-        kind = pd.factorize(np.array(words, dtype=object))[0]
+        _, kind = distinct(words)
         nodes = np.flatnonzero((np.bincount(kind)[kind] > 1) & np.array(list(map(bool, words))))[:MOST_SAME_WORDS].astype(np.int32)
         rows = copies.first[nodes]
         for done in range(0, len(rows), READ):
@@ -175,7 +165,6 @@ class Growing:
             yield Step(step.stage, step.done, step.total, result=Duplicates(copies, pairs) if pairs else None)
 
     def _take_indexed(self) -> None:
-        """Take what the indexing has read since."""
         rows = np.flatnonzero(self.has & ~self.done)
         self._put(rows, self.indexed[rows])
 

@@ -22,30 +22,24 @@ NAMED, MOST_REPEATS = 10, 2_000  # rows that repeat the text of a hit: named on 
 
 @dataclass(frozen=True)
 class Hit:
-    """A hit. row: its row in the file, counted from 1 without the header; score: cosine, of a passage 0.08 less.
-
-    bm25, maxsim, cross_score: set if the hits were ranked by them. matches: which words met, the heaviest first, if the hits were
-    compared token by token; best: the first and last character + 1 of the sentence of a longer text that matches best.
-    copies: how many other rows that fit have the same text, copy_rows: the first of them; of a collection, among those looked at.
-    passage: those of the part of a text longer than the model reads that its scores are of, None for the sentence as it is read.
-    """
+    """A row that was found."""
 
     rank: int
-    row: int
-    score: float
+    row: int  # in the file, counted from 1 without the header
+    score: float  # cosine, of a passage 0.08 less
     sentence: str
     metadata: dict[str, str]
     title: str = ""  # the text of the first column, if the sentence is joined from several
-    bm25: float | None = None
+    bm25: float | None = None  # set, as are the next two, if the hits were ranked by it
     maxsim: float | None = None
     cross_score: float | None = None
     cross_share: float | None = None  # the place of cross_score in the model's range, 0..1; None for logits, which have none
-    matches: tuple[WordMatch, ...] = ()
-    best: Span | None = None
-    passage: Span | None = None
+    matches: tuple[WordMatch, ...] = ()  # which words met, the heaviest first, if the hits were compared token by token
+    best: Span | None = None  # the sentence of a longer text that matches best
+    passage: Span | None = None  # of a text longer than the model reads, what its scores are of; None: the sentence as it is read
     row_name: str = ""  # where rows are not numbered by one file: "17 of b.csv"
-    copies: int = 0
-    copy_rows: tuple[int | str, ...] = ()
+    copies: int = 0  # how many other rows that fit have the same text; of a collection, among those looked at
+    copy_rows: tuple[int | str, ...] = ()  # the first of them
     context: Span | None = None  # the passage with its neighbours: what MaxSim and the cross-encoder read of a long text
 
     @property
@@ -61,16 +55,13 @@ class Hit:
 
 @dataclass(frozen=True)
 class Store:
-    """The collection that was searched. kind: of its index; recall: its share of the ten closest rows, measured on `queries` rows.
-
-    filtered: whether only rows that fit filters were searched; how many these are is unknown.
-    """
+    """The collection that was searched."""
 
     name: str
-    kind: str
-    recall: float
+    kind: str  # of its index
+    recall: float  # the share of the ten closest rows that it finds, measured on `queries` rows
     queries: int
-    filtered: bool
+    filtered: bool  # only rows that fit filters were searched; how many these are is unknown
 
     @property
     def index(self) -> str:
@@ -81,25 +72,21 @@ class Store:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """Hits, best first, and milliseconds by stage. fitting: rows that fit the filters; searched: all rows of the corpus.
-
-    store: set if a collection was searched; `fitting` is then the number of all its rows. cautions: sentences on rows that a filter
-    could not read, and on a query in a language that the model does not read. read: how many rows the model has read, None for all.
-    repeats: by the row of a hit, the other rows with its text, each with its metadata; of all hits at most MOST_REPEATS.
-    """
+    """Hits, best first."""
 
     query: str
     hits: list[Hit]
-    milliseconds: dict[str, float]
+    milliseconds: dict[str, float]  # by stage
     model: str
-    searched: int
-    fitting: int
+    searched: int  # all rows of the corpus
+    fitting: int  # rows that fit the filters; of a collection all its rows
     ranking: str = DENSE  # one of RANKINGS
     cross_encoder: str = ""  # that ordered the hits
     weak: float = -1.0  # 19 of 20 pairs written to be related score higher under this model; -1: not measured
-    store: Store | None = None
-    cautions: tuple[str, ...] = ()
-    read: int | None = None
+    store: Store | None = None  # if a collection was searched
+    cautions: tuple[str, ...] = ()  # on rows that a filter could not read, and a query in a language that the model does not read
+    read: int | None = None  # how many rows the model has read, None for all
+    # By the row of a hit, the other rows with its text, each with its metadata; of all hits at most MOST_REPEATS.
     repeats: Mapping[int, list[tuple[int | str, dict[Any, Any]]]] = field(default_factory=dict)
 
 

@@ -32,25 +32,18 @@ FUSED_DEPTH = 100  # rows that hybrid search takes from each ranking
 
 @dataclass(frozen=True)
 class Ranking:
-    """Rows best first, (k,), their cosines, (k,), milliseconds by stage, and the number of rows that fit the filters.
+    """k rows, best first, of a corpus of n."""
 
-    passages: the number of the passage that each row's cosine is of, (k,), -1 for the row's own embedding. notes: which rows could
-    not be read for a filter.
-    words: their BM25 scores, (k,), None for the dense way. fused: what hybrid search ranks by, (k,), None for other ways, and
-    coverage: how much of the query the words of one row cover, 0..1. mask: which rows of the corpus fit the filters, (n,), None
-    for all.
-    """
-
-    rows: Rows
-    scores: Vectors
-    passages: Rows
-    milliseconds: dict[str, float]
-    fitting: int
-    words: Vectors | None = None
-    fused: Scores | None = None
-    coverage: float = 0.0
-    notes: tuple[str, ...] = ()
-    mask: NDArray[np.bool_] | None = None
+    rows: Rows  # (k,)
+    scores: Vectors  # their cosines, (k,)
+    passages: Rows  # the number of the passage that each row's cosine is of, (k,), -1 for the row's own embedding
+    milliseconds: dict[str, float]  # by stage
+    fitting: int  # the number of rows that fit the filters
+    words: Vectors | None = None  # their BM25 scores, (k,), None for the dense way
+    fused: Scores | None = None  # what hybrid search ranks by, (k,), None for other ways
+    coverage: float = 0.0  # how much of the query the words of one row cover, 0..1
+    notes: tuple[str, ...] = ()  # which rows could not be read for a filter
+    mask: NDArray[np.bool_] | None = None  # which rows of the corpus fit the filters, (n,), None for all
 
     def taking(self, order: Rows) -> "Ranking":
         """These places of the ranking, in this order."""
@@ -60,24 +53,19 @@ class Ranking:
 
 @dataclass(frozen=True)
 class IndexedCorpus:
-    """A corpus and its indexes. `embeddings`: unit rows, (n, dim) float32, of the model with this name and fingerprint.
-
-    Of a sentence longer than the model reads it is of the beginning; passages: parts of such sentences, with embeddings of their
-    own, None if there are none. truncated: the number of such sentences. saved_id: its id in the library, "" if it is not saved.
-    among: which rows are searched, (n,), None for all. growing: of a corpus that the model has not read whole; its index is empty.
-    """
+    """A corpus and its indexes, by the model with this name and fingerprint."""
 
     corpus: Corpus
     model: str
     fingerprint: str
-    embeddings: Vectors
+    embeddings: Vectors  # unit rows, (n, dim); of a sentence longer than the model reads of its beginning
     index: VectorIndex
     lexical: LexicalIndex
-    truncated: int = 0
-    saved_id: str = ""
-    passages: Passages | None = None
-    among: NDArray[np.bool_] | None = None
-    growing: Growing | None = None
+    truncated: int = 0  # the number of such sentences
+    saved_id: str = ""  # in the library
+    passages: Passages | None = None  # parts of such sentences, with embeddings of their own
+    among: NDArray[np.bool_] | None = None  # which rows are searched, (n,), None for all
+    growing: Growing | None = None  # of a corpus that the model has not read whole; its index is empty
 
     @classmethod
     def build(
@@ -115,10 +103,7 @@ class IndexedCorpus:
         return Calibration.from_embeddings(self.corpus.name, self.embeddings)
 
     def cosines(self, query: Vectors, rows: Rows) -> tuple[Vectors, Rows]:
-        """The cosine of each row with a unit query, (dim,), and the number of the passage that it is of, -1 for its own embedding.
-
-        That of a passage is lowered by COST, and counts where it is still the higher one.
-        """
+        """The cosine of each row with a unit query, (dim,), and the number of the passage it is of, -1 for its own embedding."""
         beginning = self.embeddings[rows] @ query
         if self.passages is None:
             return beginning, np.full(len(rows), -1, dtype=np.int64)
@@ -194,8 +179,7 @@ class IndexedCorpus:
         else:
             # An index would miss rows that a narrow filter leaves: compare the remaining rows exactly.
             remaining = np.flatnonzero(mask)
-        best: Rows = remaining[best_first(self.cosines(query, remaining)[0])[:top]]
-        return best
+        return remaining[best_first(self.cosines(query, remaining)[0])[:top]]
 
 
 @contextmanager

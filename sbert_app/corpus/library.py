@@ -50,13 +50,10 @@ class Library:
         return sorted(saved, key=lambda entry: entry.saved, reverse=True)
 
     def save(self, indexed: IndexedCorpus) -> str:
-        """Save a corpus atomically and return its id. Raises OSError if the disk is full.
-
-        A copy of an earlier version is replaced by one with the passages of long texts.
-        """
+        """Save a corpus atomically and return its id. Raises OSError if the disk is full."""
         name = corpus_id(indexed.corpus, indexed.fingerprint)
         path = self.folder / name
-        if not path.exists() or (indexed.passages and not (path / PASSAGES).exists()):
+        if not path.exists() or (indexed.passages and not (path / PASSAGES).exists()):  # saved by an earlier version
             try:
                 with storage.atomic_folder(path) as folder:
                     _write(indexed, folder)
@@ -71,10 +68,7 @@ class Library:
         return _read(self._path(corpus_id))
 
     def find(self, corpus: Corpus, fingerprint: str) -> IndexedCorpus | None:
-        """Return this corpus with the saved index under this model, if any. Deletes a damaged copy.
-
-        One of an earlier version that reads only the beginning of long texts does not count: indexing it again replaces it.
-        """
+        """Return this corpus with its saved index under this model, None if that lacks passages. Deletes a damaged copy."""
         path = self.folder / corpus_id(corpus, fingerprint)
         try:
             indexed = _read(path) if os.path.lexists(path) else None

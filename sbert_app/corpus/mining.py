@@ -123,10 +123,7 @@ class _BestPairs:
         return SimilarPairs(rows1[order], rows2[order], scores[order], self.floor, self.floor > FLOOR)
 
     def _shrink(self) -> None:
-        """Remove repeated pairs and keep at most MOST_PAIRS. Those that tie with the first dropped one go too: so the floor holds.
-
-        If more pairs tie at 1.0, keep the pairs of the first rows; the rest belong to the same groups anyway.
-        """
+        """Remove repeated pairs, keep at most MOST_PAIRS. Those that tie with the first dropped one go too: so the floor holds."""
         empty = np.empty(0, np.int32)
         columns = zip((empty, empty, np.empty(0, np.float32)), *self._parts, strict=True)
         rows1, rows2, scores = (np.concatenate(column) for column in columns)
@@ -136,7 +133,7 @@ class _BestPairs:
             if weakest < 1:
                 self.floor = float(np.nextafter(weakest, np.float32(2)))
                 unique = unique[scores[unique] > weakest]
-            else:
+            else:  # too many tie at 1: keep those of the first rows, the rest belong to the same groups anyway
                 self.floor = float(EQUAL)
                 unique = unique[scores[unique] >= EQUAL][:MOST_PAIRS]
                 self._last_row = int(rows1[unique[-1]])

@@ -25,16 +25,12 @@ DEEPER = 4  # times as many passages are read next, if those read belong to too 
 
 @dataclass(frozen=True)
 class Passages:
-    """The m passages of the rows that are longer than the model reads, in the order of the rows.
+    """The m passages of the rows that are longer than the model reads, in the order of the rows."""
 
-    rows: the row of each, (m,), ascending. spans: its first character and last + 1 in the row's text, (m, 2) int64.
-    embeddings: unit rows, (m, dim) float32. The index is apart from that of the rows, which the map and duplicates read.
-    """
-
-    rows: Rows
-    spans: NDArray[np.int64]
-    embeddings: Vectors
-    index: VectorIndex
+    rows: Rows  # the row of each, (m,), ascending
+    spans: NDArray[np.int64]  # its first character and last + 1 in the row's text, (m, 2)
+    embeddings: Vectors  # unit rows, (m, dim)
+    index: VectorIndex  # apart from that of the rows, which the map and duplicates read
 
     @classmethod
     def build(cls, rows: Sequence[int], spans: Sequence[Span], embeddings: Vectors) -> "Passages":

@@ -29,27 +29,21 @@ WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W\d_]+")
 
 @dataclass(frozen=True)
 class Corpus:
-    """n sentences in file order, their metadata (n rows of strings) and their row numbers in the file, counted from 1.
-
-    title_ends: if several columns were joined, the number of characters of each sentence that come from the first, (n,); else None.
-    place: the number of columns of the file before the sentence. row_names: where `rows` are not the numbers of one file, what each
-    is called: "17 of b.csv". store: of a sample of a collection, the address of that, or its name among those that the app offers.
-    form: of the file.
-    """
+    """n sentences in file order."""
 
     name: str
     columns: tuple[str, ...]
     sentences: list[str]
-    metadata: pd.DataFrame
-    rows: NDArray[np.int64]
+    metadata: pd.DataFrame  # n rows of strings
+    rows: NDArray[np.int64]  # their numbers in the file, counted from 1
     skipped: tuple[Skip, ...] = ()
     notes: tuple[str, ...] = ()
     first_query: str = ""  # of an example: the query to show when it is opened
-    title_ends: NDArray[np.int64] | None = None
-    place: int = 0
-    row_names: Mapping[int, str] = field(default_factory=dict)
-    store: str = ""
-    form: Form = SPREADSHEET
+    title_ends: NDArray[np.int64] | None = None  # of joined columns: how many characters of each sentence are of the first, (n,)
+    place: int = 0  # the number of columns of the file before the sentence
+    row_names: Mapping[int, str] = field(default_factory=dict)  # where `rows` are not of one file: "17 of b.csv"
+    store: str = ""  # of a sample of a collection, the address of that, or its name among those that the app offers
+    form: Form = SPREADSHEET  # of the file
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -89,10 +83,7 @@ class Corpus:
         return None
 
     def find_text(self, text: str, mask: NDArray[np.bool_] | None) -> int | None:
-        """The place of the first row with this text, else with a text that holds it, blanks and case aside.
-
-        Rows of the mask, (n,), come first.
-        """
+        """The place of the first row with this text, else of one that holds it, blanks and case aside; rows of the mask first."""
         wanted, *texts = (" ".join(each.lower().split()) for each in (text, *self.sentences))
         places = [place for place, other in enumerate(texts) if other == wanted]
         if not places and len(wanted.split()) >= WORDS_OF_A_PART:
@@ -148,10 +139,7 @@ def looks_like_prose(frame: pd.DataFrame, column: str) -> bool:
 
 
 def read_corpus(table: Table, columns: Sequence[str], limits: Limits) -> Corpus:
-    """Read the sentences of a table; several columns are joined in file order. Raises UserError.
-
-    Blank sentences are skipped, over-long ones cut; both are reported.
-    """
+    """Join columns in file order to sentences; blank ones are skipped, over-long ones cut, and both reported. Raises UserError."""
     columns = existing(table, columns)
     texts = joined(table.frame, columns)
     filled = (texts != "").to_numpy()

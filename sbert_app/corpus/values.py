@@ -21,8 +21,7 @@ SCALE_SHARE = 0.5  # of the filled cells must be of one kind
 BLANKS = frozenset(("", "-", "–", "—", "n/a", "na", "nan", "nat", "none", "null"))
 # States of a cell. CONTRARY: a value, but not in the convention of its scale, which was chosen by other cells.
 VALUE, BLANK, UNREADABLE, UNCLEAR, CONTRARY = range(5)
-# Scales of collections that earlier versions made.
-FORMER = {
+FORMER = {  # scales of collections that earlier versions made
     "numbers": f"number, {POINT}",
     "decimal commas": f"number, {COMMA}",
     "ISO dates": "date",
@@ -109,10 +108,7 @@ def values_on(scale: str, cells: "pd.Series[str]") -> Values:
 
 
 def range_on(scale: str, column: str, low: Any, high: Any, example: str = "") -> tuple[float, float]:
-    """A range on a scale, without an end infinite; "2026-03" as the upper end means the last moment of March. Raises UserError.
-
-    example: a value of the column.
-    """
+    """A range on a scale, without an end infinite; "2026-03" as the upper end means the last moment of March. Raises UserError."""
     first = -math.inf if low is None else _bound(scale, column, low, False, example)
     last = math.inf if high is None else _bound(scale, column, high, True, example)
     if first > last:

@@ -21,18 +21,15 @@ TIE = 1e-6  # cosines of float32 vectors that differ by less are equally close
 
 @dataclass(frozen=True)
 class IndexReport:
-    """How an index was built. `recall` is recall@10 against exact search, measured on rows of this corpus.
-
-    candidates: how many of an approximate index are compared again at least.
-    """
+    """How an index was built."""
 
     kind: str  # "exact" or "approximate"
     rows: int
     megabytes: float
     build_seconds: float
-    recall: float
+    recall: float  # recall@10 against exact search, measured on rows of this corpus
     recall_queries: int
-    candidates: int = LEAST_REFINED
+    candidates: int = LEAST_REFINED  # of an approximate index, that are compared again, at least
 
 
 class VectorIndex:
@@ -63,8 +60,7 @@ class VectorIndex:
         """Find the closest rows of unit queries, best first: scores and rows, (q, min(top, n)); row -1 where none was found."""
         top = min(top, self.report.rows)
         if self.report.kind == "exact":
-            scores, rows = self._index.index.search(np.ascontiguousarray(queries), top)
-            return scores, rows
+            return self._index.index.search(np.ascontiguousarray(queries), top)
         return closest(queries, self._index.candidates(queries, top), top, self._vectors.__getitem__)
 
     def save(self, folder: Path) -> None:

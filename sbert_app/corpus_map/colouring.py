@@ -21,16 +21,13 @@ OUTLIERS = OUTLIER_NAMES[1]
 
 @dataclass(frozen=True)
 class Categories:
-    """A colour per category. `codes` (n,): the category of each row, -1 for none; `names`: by category; `rest`: the name of -1.
-
-    of_column: categories are the values of a column, not clusters.
-    """
+    """A colour per category."""
 
     title: str
-    codes: NDArray[np.int32]
-    names: list[str]
-    rest: str = OUTLIERS
-    of_column: bool = False
+    codes: NDArray[np.int32]  # the category of each row, (n,), -1 for none
+    names: list[str]  # by category
+    rest: str = OUTLIERS  # the name of -1
+    of_column: bool = False  # categories are the values of a column, not clusters
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -49,15 +46,12 @@ class Categories:
 
 @dataclass(frozen=True)
 class ColourScale:
-    """A colour scale. `values` (n,), NaN where a row has none; `ticks`: positions on the scale and their labels.
-
-    notes: which rows of a column have no colour because they could not be read.
-    """
+    """A colour scale."""
 
     title: str
-    values: NDArray[np.float32]
-    ticks: list[tuple[float, str]]
-    notes: tuple[str, ...] = ()
+    values: NDArray[np.float32]  # (n,), NaN where a row has none
+    ticks: list[tuple[float, str]]  # positions on the scale and their labels
+    notes: tuple[str, ...] = ()  # which rows of a column have no colour because they could not be read
 
 
 def choices(corpus_map: CorpusMap) -> list[str]:

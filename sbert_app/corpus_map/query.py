@@ -17,17 +17,13 @@ NEAREST = 10
 
 @dataclass(frozen=True)
 class PlacedRows:
-    """The rows of a collection nearest to a query, best first, on the map of a sample of it.
-
-    scores: cosines, (k,); points: (k, 2); sampled: which of them are in the sample, (k,): the others have the median point of the
-    sampled rows nearest to them. total: the rows of the collection.
-    """
+    """The k rows of a collection nearest to a query, best first, on the map of a sample of it."""
 
     corpus: Corpus
-    scores: Vectors
-    points: Points
-    sampled: NDArray[np.bool_]
-    total: int
+    scores: Vectors  # cosines, (k,)
+    points: Points  # (k, 2)
+    sampled: NDArray[np.bool_]  # which are in the sample, (k,): others have the median point of the sampled rows nearest to them
+    total: int  # the rows of the collection
 
     def records(self) -> list[dict[str, object]]:
         """The rows to show or save: cosine, row, sentence, point, whether in the sample, and the collection's own columns."""
@@ -48,23 +44,17 @@ class PlacedRows:
 
 @dataclass(frozen=True)
 class QueryOnMap:
-    """A typed query: its point on the map, (2,), and its cosine to every row, (n,).
-
-    nearest: on the map of a sample, the rows of the whole collection that are nearest.
-    """
+    """A typed query on a map of n rows."""
 
     query: str
-    point: NDArray[np.float32]
-    scores: Vectors
+    point: NDArray[np.float32]  # (2,)
+    scores: Vectors  # its cosine to every row, (n,)
     milliseconds: float
-    nearest: PlacedRows | None = None
+    nearest: PlacedRows | None = None  # on the map of a sample, the rows of the whole collection that are nearest
 
 
 def nearest_on_map(opened: OpenCollection | None, vector: Vectors, drawn: IndexedCorpus, drawn_points: Points) -> PlacedRows | None:
-    """The rows of the whole collection closest to a unit query, (dim,); None where the map shows all rows of what is open.
-
-    A row of the sample has its point; any other gets the median point of the sampled rows nearest to it.
-    """
+    """The rows of the whole collection closest to a unit query, (dim,); None where the map shows all rows of what is open."""
     if opened is None or not opened.is_sampled or drawn is not opened.sample:
         return None
     hits, ranking = opened.closest(vector, NEAREST, {})

@@ -123,13 +123,10 @@ class CorpusMap:
         return replace(rebuilt, seconds=self.seconds, comparison=self.comparison, query=self.query, given_names=given)
 
     def renamed(self, cluster: int, name: str) -> "CorpusMap":
-        """The map with another name for a cluster; "" brings back the name made from its keywords. Raises UserError.
-
-        No two clusters may have the same name: their rows could not be told apart in a table that is kept.
-        """
+        """The map with another name for a cluster; "" brings back the name made from its keywords. Raises UserError."""
         others = [self.made_names[number] for number in range(self.clustering.count) if number != cluster]
         others += [given for number, given in self.given_names.items() if number != cluster]
-        if name.casefold() in {other.casefold() for other in [*others, *OUTLIER_NAMES]}:
+        if name.casefold() in {other.casefold() for other in [*others, *OUTLIER_NAMES]}:  # a kept table could not tell their rows
             raise UserError(f"“{name}” belongs to another group of this map. Choose another name.")
         given = {number: other for number, other in self.given_names.items() if number != cluster}
         return replace(self, given_names=given if name in ("", self.made_names[cluster]) else given | {cluster: name})

@@ -21,18 +21,14 @@ QUERY_LENGTH, FILTERS_LENGTH = 60, 200  # characters in a title
 
 @dataclass(frozen=True)
 class Selection:
-    """Rows (k,) in the order of their list. `how`: its title without a cluster's name, which may change.
+    """Rows chosen on a map."""
 
-    clustering: of the map on which they were chosen; scores (k,): the cosines of neighbours and hits. notes: which rows of a
-    filtered column could not be read.
-    """
-
-    clustering: Clustering
-    rows: NDArray[np.int64]
-    how: str = ""
+    clustering: Clustering  # of that map
+    rows: NDArray[np.int64]  # (k,), in the order of their list
+    how: str = ""  # the title of the list without a cluster's name, which may change
     cluster: int | None = None
-    scores: Vectors | None = None
-    notes: tuple[str, ...] = ()
+    scores: Vectors | None = None  # the cosines of neighbours and hits, (k,)
+    notes: tuple[str, ...] = ()  # which rows of a filtered column could not be read
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
     def title(self, corpus_map: CorpusMap) -> str:
@@ -56,10 +52,7 @@ def known_rows(corpus_map: CorpusMap, indices: Any) -> NDArray[np.int64]:
 
 
 def of_group(corpus_map: CorpusMap, colour: str, group: Any) -> Selection:
-    """The rows of one entry of the list beside the map: a value of the column that colours it, else a cluster or OUTLIER.
-
-    Raises UserError for an unknown one.
-    """
+    """The rows of an entry of the list beside the map: a value of its column, else a cluster or OUTLIER. Raises UserError."""
     colours = colouring(corpus_map, colour)
     if isinstance(colours, Categories) and colours.of_column:
         rows = colours.members(group)

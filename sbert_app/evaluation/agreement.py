@@ -42,15 +42,12 @@ def spearman(predicted: ArrayLike, gold: ArrayLike) -> float:
 
 
 def gains(kind: str, before: Array, after: Array, gold: Array) -> Array:
-    """How much closer each example is to its gold value after training than before, (n,); below zero: further away.
-
-    Pairs are compared by `rank_shares`, since two models' cosines are not on one scale; MARGINS by their lead.
-    """
+    """How much closer each example is to its gold value after training than before, (n,); below zero: further away."""
     if kind in MARGINS:
         return after - before
     if kind == "labelled":  # a pair of the positive label improves by rising, also above its label's mean rank
         return np.where(gold > 0, 1, -1) * (rank_shares(after) - rank_shares(before))
-    target = rank_shares(gold)
+    target = rank_shares(gold)  # two models' cosines are not on one scale
     return np.abs(rank_shares(before) - target) - np.abs(rank_shares(after) - target)
 
 
@@ -121,11 +118,8 @@ def neighbours_moved(before: Vectors, after: Vectors) -> float:
 
 
 def disagreements(predicted: Array, gold: Array, most: int) -> tuple[Rows, Rows]:
-    """The positions of at most `most` pairs whose score ranks highest above their gold value, and lowest below it, worst first.
-
-    Both are compared as shares of their ranking, as scores and labels are not on one scale.
-    """
-    gap = rank_shares(predicted) - rank_shares(gold)
+    """The positions of at most `most` pairs whose score ranks highest above their gold value, and lowest below it, worst first."""
+    gap = rank_shares(predicted) - rank_shares(gold)  # scores and labels are not on one scale
     order = np.argsort(-gap, kind="stable")
     too_high = order[(gap[order] > 0) & (gold[order] < gold.max())]
     too_low = order[::-1][(gap[order[::-1]] < 0) & (gold[order[::-1]] > gold.min())]

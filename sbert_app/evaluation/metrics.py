@@ -1,7 +1,6 @@
 """Metrics, their 95 % intervals by bootstrap, and how many examples would settle a change that these leave open.
 
-A metric is of R resamples at once, each given as the count of every row, so that rows are sorted only once.
-
+A metric is of R resamples at once, each given as the count of every row, so that rows are sorted only once:
 predicted, gold: (n,); weights: (R, n) counts -> (R,) values.
 """
 
@@ -33,8 +32,7 @@ def pearson(predicted: Array, gold: Array, weights: Array) -> Array:
     x = predicted - (weights * predicted).sum(1, keepdims=True) / total
     y = gold - (weights * gold).sum(1, keepdims=True) / total
     with np.errstate(invalid="ignore", divide="ignore"):
-        correlation: Array = (weights * x * y).sum(1) / np.sqrt((weights * x * x).sum(1) * (weights * y * y).sum(1))
-    return correlation
+        return (weights * x * y).sum(1) / np.sqrt((weights * x * x).sum(1) * (weights * y * y).sum(1))
 
 
 def spearman(predicted: Array, gold: Array, weights: Array) -> Array:
@@ -47,8 +45,7 @@ def average_precision(predicted: Array, gold: Array, weights: Array) -> Array:
     hits, rows = _cumulated(predicted, gold, weights)
     with np.errstate(invalid="ignore", divide="ignore"):
         precision = np.where(rows > 0, hits / rows, 0.0)
-        area: Array = (precision * np.diff(hits, axis=1, prepend=0.0)).sum(1) / hits[:, -1]
-    return area
+        return (precision * np.diff(hits, axis=1, prepend=0.0)).sum(1) / hits[:, -1]
 
 
 def best_accuracy(predicted: Array, gold: Array, weights: Array) -> Array:
@@ -63,8 +60,7 @@ def best_f1(predicted: Array, gold: Array, weights: Array) -> Array:
     """Harmonic mean of precision and recall at the threshold that is best for these rows, 0..1."""
     hits, rows = _cumulated(predicted, gold, weights)
     with np.errstate(invalid="ignore", divide="ignore"):
-        f1: Array = (2 * hits / (rows + hits[:, -1:])).max(1)
-    return f1
+        return (2 * hits / (rows + hits[:, -1:])).max(1)
 
 
 def best_cut(predicted: Array, gold: Array) -> tuple[float, float]:
@@ -96,15 +92,11 @@ def share_equal(predicted: Array, gold: Array, weights: Array) -> Array:
 
 
 def v_measure(predicted: Array, gold: Array, weights: Array) -> Array:
-    """How far clusters and classes agree, 0..1: the harmonic mean of homogeneity and completeness (Rosenberg & Hirschberg 2007).
-
-    predicted: each row's cluster, gold: its class, as numbers.
-    """
+    """Harmonic mean of homogeneity and completeness, 0..1 (Rosenberg & Hirschberg 2007). predicted: clusters, gold: classes."""
     clusters, classes = (np.unique(column, return_inverse=True)[1] for column in (predicted, gold))
     apart = _entropy(clusters, weights) + _entropy(classes, weights)
     with np.errstate(invalid="ignore"):
-        agreement: Array = np.where(apart > 0, 2 - 2 * _entropy(classes * (clusters.max() + 1) + clusters, weights) / apart, 1.0)
-    return agreement
+        return np.where(apart > 0, 2 - 2 * _entropy(classes * (clusters.max() + 1) + clusters, weights) / apart, 1.0)
 
 
 def _entropy(labels: NDArray[np.int64], weights: Array) -> Array:
@@ -156,10 +148,7 @@ def resamples_for(count: int) -> int:
 
 
 def resampled(metric: Metric, predicted: Array, gold: Array, groups: NDArray[np.int64]) -> Array:
-    """The metric of each resample, (R,): whole groups of rows are drawn with replacement. The same draws for equal groups.
-
-    groups: (n,), 0 to G-1, the group of each row.
-    """
+    """The metric of each resample, (R,), of whole groups, (n,), 0 to G-1, drawn with replacement; equal groups, equal draws."""
     count, drawn, generator = len(gold), int(groups.max()) + 1, np.random.default_rng(0)
     resamples, block = resamples_for(count), max(1, BLOCK_CELLS // count)
     sizes = [min(block, resamples - start) for start in range(0, resamples, block)]

@@ -8,8 +8,7 @@ CLOSEST_PAIR_SECONDS = {"cross-encoder": 65 * 3600.0, "sbert": 5.0}
 CLOSEST_PAIR_COSINES = 0.01  # seconds of SBERT's all-pairs step, after encoding
 CLOSEST_PAIR_HARDWARE = "V100"
 
-# Table 7: sentences a second, (i7-5820K CPU, V100).
-TABLE_7: dict[str, tuple[float | None, float | None]] = {
+TABLE_7: dict[str, tuple[float | None, float | None]] = {  # sentences a second, (i7-5820K CPU, V100)
     "Average GloVe embeddings": (6469, None),
     "InferSent": (137, 1876),
     "Universal Sentence Encoder": (67, 1318),
@@ -17,15 +16,12 @@ TABLE_7: dict[str, tuple[float | None, float | None]] = {
     "SBERT-base, smart batching": (83, 2042),
 }
 
-# Table 2: STSb test, Spearman x 100, trained on STSb.
-STSB_CROSS_ENCODER, STSB_SBERT = 84.30, 84.67
-# Table 2: the same after NLI.
-NLI_STSB_CROSS_ENCODER, NLI_STSB_SBERT = 88.33, 85.35
+STSB_CROSS_ENCODER, STSB_SBERT = 84.30, 84.67  # Table 2: STSb test, Spearman x 100, trained on STSb
+NLI_STSB_CROSS_ENCODER, NLI_STSB_SBERT = 88.33, 85.35  # Table 2: the same after NLI
 
 # fmt: off
-# Table 1: Spearman x 100 without training on STS, over all pairs of a set together.
 STS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STSb", "SICK-R")
-TABLE_1 = {
+TABLE_1 = {  # Spearman x 100 without training on STS, over all pairs of a set together
     system: dict(zip(STS, figures, strict=True))
     for system, figures in {
         "Avg. GloVe": (55.14, 70.66, 59.73, 68.25, 63.66, 58.02, 53.76),
@@ -36,8 +32,7 @@ TABLE_1 = {
         "SBERT-NLI-base": (70.97, 76.53, 73.19, 79.09, 74.30, 77.03, 72.91),
     }.items()
 }
-# Table 5: accuracy x 100 of a linear classifier on the embeddings.
-TABLE_5 = {
+TABLE_5 = {  # accuracy x 100 of a linear classifier on the embeddings
     "Avg. GloVe": {"MR": 77.25, "CR": 78.30, "SUBJ": 91.17, "MPQA": 87.85, "SST": 80.18, "TREC": 83.0, "MRPC": 72.87},
     "Avg. BERT": {"MR": 78.66, "CR": 86.25, "SUBJ": 94.37, "MPQA": 88.66, "SST": 84.40, "TREC": 92.8, "MRPC": 69.45},
     "BERT CLS-vector": {"MR": 78.68, "CR": 84.85, "SUBJ": 94.21, "MPQA": 88.23, "SST": 84.13, "TREC": 91.4, "MRPC": 71.13},
@@ -47,8 +42,7 @@ TABLE_5 = {
 }
 # fmt: on
 
-# Of each data set a pattern of its file's name, the examples that are tested, and the name in the tables.
-PAIRS = (
+PAIRS = (  # of each data set a pattern of its file's name, the examples that are tested, and the name in the tables
     (r"sts_?12.*", 3_108, "STS12"),
     (r"sts_?13.*", 1_500, "STS13"),
     (r"sts_?14.*", 3_750, "STS14"),

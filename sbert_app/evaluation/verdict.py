@@ -18,14 +18,9 @@ LEAST_HELD_OUT = 20  # rows; fewer never give a verdict
 
 BETTER, UNCLEAR, WORSE = "better", "no clear change", "worse: do not use it"
 
-# The first metric of each kind decides the verdict.
-METRICS: dict[str, dict[str, Metric]] = {
+METRICS: dict[str, dict[str, Metric]] = {  # the first one of each kind decides the verdict
     "scored": {"spearman": metrics.spearman, "pearson": metrics.pearson},
-    "labelled": {
-        "average_precision": metrics.average_precision,
-        "accuracy": metrics.best_accuracy,
-        "f1": metrics.best_f1,
-    },
+    "labelled": {"average_precision": metrics.average_precision, "accuracy": metrics.best_accuracy, "f1": metrics.best_f1},
     "triplets": {"triplet_accuracy": metrics.share_positive},
     "positives": {"accuracy_at_1": metrics.share_positive},
     "clusters": {"v_measure": metrics.v_measure, "accuracy": metrics.share_equal},

@@ -19,13 +19,11 @@ LETTERS_A_PIECE_DENSE = 0.8  # the same for DENSE scripts
 PIECES_A_WORD = 1.5  # at least: words of a language the model does not know. English has 1.1 to 1.3
 PIECES_A_SAMPLE_WORD = 2.0  # at least: a model that knows none of the languages of SAMPLE; one for many languages has 1.3 to 1.6
 LEAST_LETTERS = 4
-# Everyday words of German, French, Spanish, Italian, Portuguese and Dutch that are not English.
-SAMPLE = (
+SAMPLE = (  # everyday words of German, French, Spanish, Italian, Portuguese and Dutch that are not English
     "Gepäck Rechnung möchte Kündigung zurück livraison remboursement voudrais bagages équipaje contraseña dónde también factura "
     "bagaglio consegna vorrei bolletta encomenda bagagem obrigado bestelling wachtwoord alstublieft"
 )
-# Frequent words of languages in Latin script that are no English words.
-OTHER_LANGUAGES = frozenset(
+OTHER_LANGUAGES = frozenset(  # frequent words of languages in Latin script that are no English words
     """der das und ist nicht ich ein eine einen mit auf für den dem wie wir zu von auch mein meine kein sie sich wo habe
     einem einer eines meinem meinen meiner keine keinen ihr ihre ihnen uns bei beim aus nach vom zum zur über durch ohne gegen seit
     haben wird wurde werden sind kann kommt gibt noch nur aber oder schon wieder sehr immer bitte dank danke vielen wann warum
@@ -46,13 +44,11 @@ NEGATIONS = frozenset(
     """not no never nobody none nothing nowhere neither nor cannot without
     dont doesnt didnt isnt arent wasnt werent wont cant couldnt shouldnt wouldnt hasnt havent hadnt aint""".split()
 )
-# A sentence with one of these denies something without a negation.
-DENYING = frozenset(
+DENYING = frozenset(  # a sentence with one of these denies something without a negation
     """fail failed fails failing failure unable refuse refused refuses lack lacks lacked deny denied decline declined rather
     instead""".split()
 )
-# Phrases with a negation that deny nothing.
-NO_DENIAL = re.compile(
+NO_DENIAL = re.compile(  # phrases with a negation that deny nothing
     r"\b(?:not only|not just|not to mention|no doubt|no matter|no more than|no less than|no later than|nothing but|whether or not|"
     r"or not|if not|why not|why don't|no wonder|can't wait|can't help|don't forget|do not forget|no\.? \d+|not until|"
     r"no sooner|never mind)\b|[\"“'](?:no|not|never)[\"”']|,\s*\w+n't \w+\s*\?"

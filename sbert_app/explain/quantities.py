@@ -11,8 +11,7 @@ SMALL = {word: float(value) for value, word in enumerate(ONES)} | {word: 20.0 + 
 ORDINALS = {word: float(i) for i, word in enumerate("first second third fourth fifth sixth seventh eighth ninth tenth".split(), 1)}
 MAGNITUDES = {"hundred": 1e2, "dozen": 12.0} | dict.fromkeys(("thousand", "k"), 1e3) | dict.fromkeys(("million", "mil", "mln"), 1e6)
 MAGNITUDES |= dict.fromkeys(("billion", "bil", "bn", "b"), 1e9)
-# Unit -> (dimension, factor). Units of one dimension are compared after conversion.
-UNITS = {
+UNITS = {  # unit -> (dimension, factor); units of one dimension are compared after conversion
     unit: (dimension, factor)
     for dimension, factors in {
         "time": {

@@ -59,15 +59,11 @@ class Calibration:
 
 @dataclass(frozen=True)
 class References:
-    """Cosines, under one model, of pairs whose meaning is known, rising.
+    """Cosines, under one model, of pairs whose meaning is known, rising."""
 
-    Related: about one subject. Paraphrases: the same meaning in partly the same words. Other words: the same meaning without a
-    word in common.
-    """
-
-    related: NDArray[np.float32]
-    paraphrases: NDArray[np.float32]
-    other_words: NDArray[np.float32]
+    related: NDArray[np.float32]  # about one subject
+    paraphrases: NDArray[np.float32]  # the same meaning in partly the same words
+    other_words: NDArray[np.float32]  # the same meaning without a word in common
 
     @property
     def weak(self) -> float:
@@ -104,17 +100,12 @@ class Scale:
         return Mark("other words", _quantile(scores, 0.5), len(scores))
 
     def word(self, score: float) -> str:
-        """One of WORDS, by the score alone.
-
-        A pair is loosely related if it is nearer to related pairs than to random ones, close in topic if it scores higher than a
-        quarter of the related pairs, close in meaning if it is nearer to paraphrases than to related pairs, and it has the same
-        meaning if it scores higher than half of the paraphrases.
-        """
+        """One of WORDS, by the score alone."""
         random, related, paraphrase = (mark.score for mark in self.marks)
-        loose = (random + related) / 2
-        topic = max(loose, _quantile(self.references.related, 0.25))
-        close = max(topic, (related + paraphrase) / 2)
-        thresholds = max(close, paraphrase), close, topic, loose
+        loose = (random + related) / 2  # nearer to related pairs than to random ones
+        topic = max(loose, _quantile(self.references.related, 0.25))  # higher than a quarter of the related pairs
+        close = max(topic, (related + paraphrase) / 2)  # nearer to paraphrases than to related pairs
+        thresholds = max(close, paraphrase), close, topic, loose  # the same meaning: higher than half of the paraphrases
         return next((word for word, least in zip(WORDS, thresholds, strict=False) if score >= least), UNRELATED)
 
     def verdict(self, score: float, cautions: Collection[str]) -> str:
@@ -125,12 +116,9 @@ class Scale:
         return TOPIC if word in (SAME, CLOSE) and CONTRADICTIONS.intersection(cautions) else word
 
     def sentence(self, score: float, cautions: Collection[str] = ()) -> str:
-        """The verdict, such as "Close in topic: higher than 99.1 % of random pairs of field_notes.csv".
-
-        Never 100 %, since the pairs are a sample.
-        """
+        """The verdict, such as "Close in topic: higher than 99.1 % of random pairs of field_notes.csv"."""
         percentile = self.random.percentile(score)
-        share = f"{percentile:.1f}" if percentile < 99.9 else f"{min(percentile, 99.99):.2f}"
+        share = f"{percentile:.1f}" if percentile < 99.9 else f"{min(percentile, 99.99):.2f}"  # never 100: a sample
         place = "lower than almost all" if percentile < 0.05 else f"higher than {share} % of"
         return f"{self.verdict(score, cautions)}: {place} random pairs of {self.random.whose}"
 
@@ -140,15 +128,12 @@ def _quantile(rising: NDArray[np.float32], share: float) -> float:
 
 
 def reference_pairs(limits: Limits) -> tuple[Pairs, Pairs, Pairs]:
-    """Read the pairs of each kind of `References` from both files, in file order, at most MOST_REFERENCES of a kind.
-
-    Related pairs ask for different things about one subject, which both name; paraphrases keep at least half of the words.
-    """
+    """Read the pairs of each kind of `References` from both files, in file order, at most MOST_REFERENCES of a kind."""
     scored, labelled = read_table(SCORED, limits).frame, read_table(LABELLED, limits).frame
     scores, labels = scored["score"].astype(float), labelled["label"]
     related = [*_pairs(scored[scores.between(*RELATED_SCORES)]), *_pairs(labelled[labels == OTHER_LABEL])]
     same = [*_pairs(scored[scores >= PARAPHRASE_SCORE]), *_pairs(labelled[labels == SAME_LABEL])]
-    named = [pair for pair in related if shared_content(*pair) > 0]
+    named = [pair for pair in related if shared_content(*pair) > 0]  # different things about one subject, which both name
     close = [pair for pair in same if shared_content(*pair) >= KEPT_WORDS]
     far = [pair for pair in same if shared_content(*pair) == 0]
     return named[:MOST_REFERENCES], close[:MOST_REFERENCES], far[:MOST_REFERENCES]

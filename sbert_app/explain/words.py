@@ -18,8 +18,7 @@ LEAVE_ONE_OUT = "leave-one-token-out"
 SPECIAL = re.compile(r"\[[A-Z]+\]|</?[a-z]+>")
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 WRITTEN = re.compile(r"\w+")  # a word as word search takes it
-# Words without content of their own. Negations are not among them: they decide what a sentence says.
-FUNCTION_WORDS = frozenset(
+FUNCTION_WORDS = frozenset(  # without content of their own; negations are not among them: they decide what a sentence says
     """a about after all also am an and any are as at be because been before being but by can could did do does doing done for
     from had has have having he her here hers him his how i if in into is it its just may me might mine more most much must my
     of off on only or other others our ours out over own please shall she should so some such than that the their theirs them
@@ -76,14 +75,11 @@ def is_special(word: str) -> bool:
 
 
 def has_content(words: Sequence[str]) -> NDArray[np.bool_]:
-    """For each word, whether it is neither a special token nor punctuation nor a function word, (n,).
-
-    If no word has content, such as in "to be or not to be", only special tokens have none.
-    """
+    """For each word, whether it is neither a special token nor punctuation nor a function word, (n,)."""
     specials = np.array([is_special(word) for word in words], dtype=bool)
     quiet = np.array([_is_punctuation(word) or word.lower().replace("’", "'") in FUNCTION_WORDS for word in words], dtype=bool)
     content: NDArray[np.bool_] = ~specials & ~quiet
-    return content if content.any() else ~specials
+    return content if content.any() else ~specials  # such as in "to be or not to be"
 
 
 def _is_punctuation(word: str) -> bool:
@@ -129,10 +125,7 @@ class Attribution:
         return self.score - float(self.contributions.sum(dtype=np.float64))
 
     def strongest(self, count: int, keep: "tuple[NDArray[np.bool_], NDArray[np.bool_]] | None" = None) -> list[Link]:
-        """The word pairs that add most, strongest first; repetitions of a word are added up.
-
-        keep: which words of each sentence to consider, (n1,) and (n2,); all but special tokens if not given.
-        """
+        """The word pairs that add most, strongest first; repetitions are added up. keep: the words to consider, (n1,) and (n2,)."""
         keep1, keep2 = keep or [np.array([not is_special(word) for word in words]) for words in (self.words1, self.words2)]
         sums: defaultdict[tuple[str, str], float] = defaultdict(float)
         for word1, shares in compress(zip(self.words1, self.contributions.tolist(), strict=True), keep1):

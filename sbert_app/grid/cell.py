@@ -15,7 +15,6 @@ from sbert_app.evaluation.metrics import interval
 from sbert_app.grid.data_set import DataSet, Mistake, TaskResult
 from sbert_app.grid.systems import System
 from sbert_app.storage import replacing
-from sbert_app.vectors import Array
 
 VERSION = 2  # of how cells are measured: another one makes all kept cells unknown
 MOST_KEPT = 5_000  # cells, some 20 kB each
@@ -63,13 +62,9 @@ def measure_cell(system: System, data: DataSet, tick: Callable[[], None] = lambd
 
 def mistakes(data: DataSet, cell: Cell, most: int, better: Cell | None = None) -> list[Mistake]:
     """The examples that are furthest from their right answer, worst first. better: on which this other system is closer by most."""
-    away = _distances(data, cell) - (_distances(data, better) if better else 0.0)
-    predicted, order = cell.predicted.astype(np.float64), np.argsort(-away, kind="stable")[:most]
-    return [data.example(predicted, int(row)) for row in order if away[row] > 0]
-
-
-def _distances(data: DataSet, cell: Cell) -> Array:
-    return data.distances(cell.predicted.astype(np.float64))
+    predicted = cell.predicted.astype(np.float64)
+    away = data.distances(predicted) - (data.distances(better.predicted.astype(np.float64)) if better else 0.0)
+    return [data.example(predicted, int(row)) for row in np.argsort(-away, kind="stable")[:most] if away[row] > 0]
 
 
 class CellStore:

@@ -122,17 +122,14 @@ def clustered(vectors: Vectors, classes: NDArray[np.int64]) -> NDArray[np.int64]
     clusters = MiniBatchKMeans(len(known), batch_size=BATCH, n_init=STARTS, random_state=SEED).fit_predict(unit_rows(vectors))
     table = np.zeros((len(known), len(known)), np.int64)
     np.add.at(table, (clusters, numbers), 1)
-    names: NDArray[np.int64] = known[linear_sum_assignment(table, maximize=True)[1]][clusters]
-    return names
+    return known[linear_sum_assignment(table, maximize=True)[1]][clusters]
 
 
 def pair_features(u: Vectors, v: Vectors) -> Vectors:
-    """|u − v| and u ∗ v side by side, as SentEval has them. (n, dim) twice -> (n, 2 dim).
-
-    Embeddings have a mean length of √dim before: of those of length 1 the products would be far smaller than the differences.
-    """
+    """|u − v| and u ∗ v side by side, as SentEval has them. (n, dim) twice -> (n, 2 dim)."""
     from sbert_app.training.transfer import scaled
 
+    # To a mean length of √dim: of embeddings of length 1 the products would be far smaller than the differences.
     both = scaled(np.concatenate([u, v]))
     u, v = both[: len(u)], both[len(u) :]
     return np.concatenate([np.abs(u - v), u * v], axis=1)

@@ -39,23 +39,18 @@ SHORT = 160  # characters of a sentence in a list
 
 @dataclass(frozen=True, kw_only=True)
 class TaskResult:
-    """How a system did. measures: the main one first, as fractions; samples: the main one of each resample, (R,).
+    """How a system did. Systems on one data set share the resamples, so their differences are paired."""
 
-    Systems on one data set share the resamples, so their differences are paired. predicted: the score of each tested example, (n,);
-    of classes the class's number, of queries the measure. sentences: how many were read in `seconds`. subsets: the main measure of
-    each. seen: pairs that the system was trained on, as far as is known. protocol: of classes, how they were learnt. intervals: of
-    rankings, that of each measure.
-    """
-
-    measures: dict[str, float]
-    samples: NDArray[np.floating[Any]] = field(repr=False, compare=False)
+    measures: dict[str, float]  # the main one first, as fractions
+    samples: NDArray[np.floating[Any]] = field(repr=False, compare=False)  # the main one of each resample, (R,)
+    # The score of each tested example, (n,); of classes the class's number, of queries the measure.
     predicted: NDArray[np.floating[Any]] = field(repr=False, compare=False)
-    sentences: int
+    sentences: int  # how many were read in `seconds`
     seconds: float
-    subsets: dict[str, float] = field(default_factory=dict)
-    seen: int = 0
-    protocol: str = ""
-    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    subsets: dict[str, float] = field(default_factory=dict)  # the main measure of each
+    seen: int = 0  # pairs that the system was trained on, as far as is known
+    protocol: str = ""  # of classes, how they were learnt
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)  # of rankings, that of each measure
 
 
 @dataclass(frozen=True)
@@ -69,18 +64,14 @@ class Mistake:
 
 @dataclass(frozen=True)
 class DataSet(ABC):
-    """One column of the grid: examples with right answers, and what a system has to do with them.
-
-    notes: what was noticed while reading. purpose: what a set asks for that models are not trained for, "" for others.
-    Of pairs: subsets, that of each example, such as "headlines" of STS 2013, empty where there are none; how their table was read.
-    """
+    """One column of the grid: examples with right answers, and what a system has to do with them."""
 
     name: str
     _: KW_ONLY
-    notes: tuple[str, ...] = ()
-    purpose: str = ""
-    subsets: tuple[str, ...] = ()
-    reading: Reading | None = None
+    notes: tuple[str, ...] = ()  # what was noticed while reading
+    purpose: str = ""  # what a set asks for that models are not trained for, "" for others
+    subsets: tuple[str, ...] = ()  # of pairs, that of each example, such as "headlines" of STS 2013, empty where there are none
+    reading: Reading | None = None  # of pairs, how their table was read
 
     @property
     @abstractmethod

@@ -43,10 +43,7 @@ def by_words(data: Queries, tick: Tick) -> list[Rows]:
 
 
 def by_both(data: Queries, queries: Vectors, documents: Vectors, tick: Tick, compare: Compare | None = None) -> list[Rows]:
-    """The best documents by cosine and BM25 together, as hybrid search ranks. queries (Q, dim), documents (D, dim).
-
-    compare: the MaxSim scores that are added for the best COMPARED.
-    """
+    """The best documents by cosine and BM25, as hybrid search ranks, and by `compare`. queries (Q, dim), documents (D, dim)."""
     index = LexicalIndex.build(ticking(data.documents, tick))
     queries, documents = unit_rows(queries), unit_rows(documents)
     rankings = []

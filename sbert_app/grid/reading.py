@@ -168,10 +168,7 @@ def check_tasks(tasks: Sequence[str]) -> None:
 
 
 def by_tasks(data: DataSet, tasks: Sequence[str], quick: bool = False) -> list[DataSet]:
-    """The data set if its task is among these, or if there are none; labelled sentences also as clusters and triplets if named.
-
-    quick: classes are learnt by the quick form of transfer.
-    """
+    """The data set if its task is among these, or if there are none; labelled sentences also as clusters and triplets if named."""
     sets = [data] if not tasks or data.task in tasks else []
     if not isinstance(data, Classes):
         return sets

@@ -17,15 +17,12 @@ Place = tuple[str, int]  # a system's name and a data set's number
 
 @dataclass(frozen=True)
 class Grid:
-    """systems: their names, in rows; data_sets in columns. cells: figures, or the reason why a system has none.
+    """Systems in rows, data sets in columns."""
 
-    unreadable: names of data sets that could not be read, and why.
-    """
-
-    systems: tuple[str, ...]
+    systems: tuple[str, ...]  # their names
     data_sets: tuple[DataSet, ...]
-    cells: dict[Place, Cell | str] = field(default_factory=dict)
-    unreadable: tuple[str, ...] = ()
+    cells: dict[Place, Cell | str] = field(default_factory=dict)  # figures, or the reason why a system has none
+    unreadable: tuple[str, ...] = ()  # names of data sets that could not be read, and why
 
     @property
     def places(self) -> list[Place]:
@@ -57,10 +54,7 @@ class Grid:
         return dict(sorted(column, key=lambda item: -item[1].value))
 
     def level(self, number: int) -> list[str]:
-        """The best system of a data set, and those whose difference from it may be chance, best first; all of too few examples.
-
-        Systems that were trained on its pairs do not count.
-        """
+        """The best system of a data set, and those whose difference from it may be chance, best first; all of too few examples."""
         few = self.is_small(number)
         figures = {name: cell for name, cell in self.figures(number).items() if not self.was_seen(cell, number)}
         best = next(iter(figures.values()), None)
@@ -97,16 +91,13 @@ class Grid:
 
     @property
     def _timed(self) -> list[int]:
-        """The data sets that speeds are measured on: of one unit, each with a figure of every system that has one in that unit.
-
-        The unit with the most systems, pairs first.
-        """
+        """The data sets that speeds are measured on: of one unit, each with a figure of every system that has one in that unit."""
         best: tuple[int, list[int]] = 0, []
         for unit in dict.fromkeys(UNITS.values()):
             columns = {n: set(self.figures(n)) for n, data in enumerate(self.data_sets) if UNITS[data.task] == unit}
             able = set[str]().union(*columns.values())
             whole = [number for number, systems in columns.items() if systems == able]
-            if whole and len(able) > best[0]:
+            if whole and len(able) > best[0]:  # the unit with the most systems, pairs first
                 best = len(able), whole
         return best[1]
 
@@ -126,15 +117,12 @@ class Grid:
         return examples / seconds if seconds > 0 else 0.0
 
     def all_pairs_seconds(self, system: str) -> float | None:
-        """Seconds for comparing ALL_PAIRS sentences all with all, extrapolated from `speed`; None where it does not say.
-
-        A system that reads sentences apart reads each once; its cosines are left out. Others read every pair.
-        """
+        """Seconds for comparing ALL_PAIRS sentences all with all, extrapolated from `speed`; None where it does not say."""
         speed, columns = self.speed(system), max((len(self.data_sets[number].columns) for number in self._timed), default=0)
         if not speed or self.unit == "queries":
             return None
         if any(cell.apart for (name, number), cell in self.measured.items() if name == system and number in self._timed):
-            return ALL_PAIRS / (speed * columns)
+            return ALL_PAIRS / (speed * columns)  # it reads each sentence once; its cosines are left out
         return ALL_PAIRS * (ALL_PAIRS - 1) / 2 / (speed * (columns - 1))
 
     def seconds_left(self) -> float | None:

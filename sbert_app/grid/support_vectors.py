@@ -9,7 +9,7 @@ from collections.abc import Set as AnySet
 
 import numpy as np
 
-from sbert_app.corpus.ranking.lexical import WORD, Tick, ticking, tokenize
+from sbert_app.corpus.ranking.lexical import WORD, Tick, tf_idf_cosines, ticking, tokenize
 from sbert_app.errors import UserError
 from sbert_app.labelled.example_set import Examples, column_groups, pair_groups
 from sbert_app.vectors import Array, Rows
@@ -31,10 +31,7 @@ def out_of_fold(examples: Examples, subsets: Sequence[str] = (), tick: Tick = la
 
 
 def predict_folds(examples: Examples, folds: Rows, tick: Tick = lambda: None) -> Array:
-    """Score the pairs of each fold by a regressor trained on all other folds, (n,). See `out_of_fold`.
-
-    A pair of the tested fold is not trained on wherever it occurs again, in either order.
-    """
+    """Score the pairs of each fold by a regressor trained on all other folds, (n,). See `out_of_fold`."""
     from sklearn.pipeline import make_pipeline  # takes a second, as all of it
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import SVR
@@ -44,7 +41,7 @@ def predict_folds(examples: Examples, folds: Rows, tick: Tick = lambda: None) ->
     predicted = np.empty(len(examples))
     for fold in range(int(folds.max()) + 1):
         tested = np.flatnonzero(folds == fold)
-        trained = np.flatnonzero(~np.isin(pairs, pairs[tested]))
+        trained = np.flatnonzero(~np.isin(pairs, pairs[tested]))  # nor a tested pair that occurs again, in either order
         if len(trained) < LEAST_TRAINED:
             raise UserError(
                 f"Would learn from {len(trained)} pairs, at least {LEAST_TRAINED} are needed. Use a data set with more."
@@ -59,28 +56,12 @@ def predict_folds(examples: Examples, folds: Rows, tick: Tick = lambda: None) ->
 
 
 def _cosines(examples: Examples, trained: Rows, tick: Tick) -> list[Array]:
-    """Each pair's tf-idf cosine by words, by words and pairs of words, and by letters, (n, 1) each.
-
-    How rare a word is, is counted on the training pairs.
-    """
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    vectorizers = (
-        TfidfVectorizer(token_pattern=WORD.pattern),
-        TfidfVectorizer(token_pattern=WORD.pattern, ngram_range=(1, 2)),
-        TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5)),
-    )
-    known = list(dict.fromkeys(sentence for column in examples.take(trained).sentences for sentence in column))
-    cosines = []
-    for vectorizer in vectorizers:
-        try:
-            vectorizer.fit(ticking(known, tick))
-        except ValueError:  # no sentence has a word
-            cosines.append(np.zeros((len(examples), 1)))
-            continue
-        first, second = (vectorizer.transform(ticking(column, tick)) for column in examples.sentences)
-        cosines.append(np.asarray(first.multiply(second).sum(axis=1), dtype=np.float64).reshape(-1, 1))
-    return cosines
+    """Each pair's tf-idf cosine by words, by words and pairs of words, and by letters, (n, 1); rarity is of the training pairs."""
+    pairs_of_words = {"token_pattern": WORD.pattern, "ngram_range": (1, 2)}
+    letters = {"analyzer": "char_wb", "ngram_range": (3, 5)}
+    known = examples.take(trained).sentences
+    cosines = [tf_idf_cosines(examples.sentences, tick, known, **terms) for terms in ({}, pairs_of_words, letters)]
+    return [column.reshape(-1, 1) for (column,) in cosines]
 
 
 def _shared(one: str, other: str) -> list[float]:
@@ -100,10 +81,7 @@ def _both(one: AnySet[object], other: AnySet[object]) -> list[float]:
 
 
 def cut(groups: Rows) -> Rows:
-    """Number each example's fold, (n,), 0 to FOLDS - 1. A group lies in one fold, and folds are about equally large.
-
-    groups: (n,), 0 to G-1. With fewer groups than folds each group is a fold. The same groups give the same folds.
-    """
+    """Number each example's fold, (n,), 0 to FOLDS - 1. A group, (n,), 0 to G-1, lies in one; all are about equally large."""
     from sklearn.model_selection import GroupKFold  # takes a second
 
     count = int(groups.max()) + 1

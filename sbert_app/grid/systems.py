@@ -55,29 +55,22 @@ class Choice:
 
 @dataclass(frozen=True)
 class System:
-    """A system ready to score. identity: of its weights, equal only for systems with equal results.
-
-    scorer, ranker: see `score` and `rank`. embed: n sentences -> (n, dim), None for a system that only scores pairs. trained_on:
-    digests of the pairs that it was trained on, as far as they are known. apart: reads each sentence on its own, not pairs.
-    words: learns classes from words, not from embeddings.
-    """
+    """A system ready to score."""
 
     name: str
     model: str
-    identity: str
-    scorer: Score | None = None
-    embed: Embed | None = None
-    ranker: Rank | None = None
-    trained_on: Digests = field(default_factory=lambda: np.empty(0, np.uint64))
-    apart: bool = False
-    words: bool = False
+    identity: str  # of its weights, equal only for systems with equal results
+    scorer: Score | None = None  # see `score`
+    embed: Embed | None = None  # None for a system that only scores pairs
+    ranker: Rank | None = None  # see `rank`
+    trained_on: Digests = field(default_factory=lambda: np.empty(0, np.uint64))  # digests of the pairs, as far as they are known
+    apart: bool = False  # reads each sentence on its own, not pairs
+    words: bool = False  # learns classes from words, not from embeddings
 
     def score(self, examples: Examples, subsets: Sequence[str] = ()) -> Array:
         """A score of each example, (n,), higher is closer; for triplets that of the positive minus that of the negative.
 
-        subsets: of each example, for a system that learns from the data set: it scores a subset by what it learnt from others.
-        Raises UserError for pairs that belong together, if it has no embeddings to find the partner among all, and for a system
-        that only ranks.
+        subsets: of each example; a system that learns from the data set scores one by the others. Raises UserError if it cannot.
         """
         if examples.kind == "positives" and self.embed is None:
             raise UserError("Scores pairs only: cannot find a sentence's partner among all sentences.")

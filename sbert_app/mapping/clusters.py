@@ -152,8 +152,7 @@ def _k_means(points: Points, count: int) -> NDArray[np.integer]:
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1, user_api="openmp"):  # points are so small that threads wait longer than they compute
-        labels: NDArray[np.integer] = KMeans(count, n_init=4, random_state=SEED).fit_predict(points)
-    return labels
+        return KMeans(count, n_init=4, random_state=SEED).fit_predict(points)
 
 
 def _agglomerative(points: Points, count: int) -> NDArray[np.integer]:
@@ -162,8 +161,7 @@ def _agglomerative(points: Points, count: int) -> NDArray[np.integer]:
     from sklearn.neighbors import kneighbors_graph
 
     graph = _joined(points, kneighbors_graph(points, min(LINKED, len(points) - 1)))
-    labels: NDArray[np.integer] = AgglomerativeClustering(count, connectivity=graph).fit_predict(points)
-    return labels
+    return AgglomerativeClustering(count, connectivity=graph).fit_predict(points)
 
 
 def _joined(points: Points, graph: "csr_matrix") -> "csr_matrix":
@@ -191,7 +189,6 @@ PARTITIONS: dict[str, Callable[[Points, int], NDArray[np.integer]]] = {K_MEANS: 
 
 
 def _largest_first(labels: NDArray[np.integer]) -> Labels:
-    """Number the clusters by descending size."""
     numbers, codes, counts = np.unique(labels, return_inverse=True, return_counts=True)
     order = sorted((i for i in range(len(numbers)) if numbers[i] >= 0), key=lambda i: -counts[i])
     renamed = np.full(len(numbers), OUTLIER, np.int32)

@@ -35,8 +35,7 @@ EXACT_ROWS = 20_000
 LISTS_READ = 16  # of sqrt(n) lists: for 100,000 rows 16 of 316
 TRAINING_ROWS_PER_LIST = 40
 
-# umap-learn's parallel code may run only once at a time: a second fit in the same process can abort it.
-_ONE_FIT = threading.Lock()
+_ONE_FIT = threading.Lock()  # umap-learn's parallel code may run only once at a time: a second fit in a process can abort it
 
 
 @dataclass(frozen=True)
@@ -153,8 +152,7 @@ def _compiled_epoch() -> Callable[..., None]:
     epoch = _get_optimize_layout_euclidean_single_epoch_fn(parallel=False)
     for function in (epoch, umap_.smooth_knn_dist, umap_.compute_membership_strengths):
         function.enable_caching()
-    compiled: Callable[..., None] = epoch
-    return compiled
+    return epoch
 
 
 def placed(nearest: NDArray[np.integer], points: Points) -> Points:

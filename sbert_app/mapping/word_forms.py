@@ -14,8 +14,7 @@ TAGS = "a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|pre|script|span|strong|table|td|
 MARKUP = re.compile(rf"</?(?:{TAGS})\b[^<>]{{0,300}}>|&?(?:\#x?\d+|amp|apos|gt|lt|nbsp|quot);|(?:https?://|www\.)\S+")
 WORD = r"\b[^\W\d_][\w+#-]{0,29}(?:'(?!s\b)[\w+#-]{0,9})?\b[+#]*"  # starts with a letter, ends before 's; c++ and c# stay whole
 TOKEN = re.compile(rf"({WORD})|[\d.,;:!?()]+")  # findall gives "" for a number or a stop: no term goes across
-# Words that carry no topic in any cluster.
-STOP_WORDS = FUNCTION_WORDS | frozenset(
+STOP_WORDS = FUNCTION_WORDS | frozenset(  # they carry no topic in any cluster
     """s t d m re ve ll n't able again ago already always another anyone anything back both came can't cannot come comes coming
 couldn't didn't doesn't don don't down during each even every everything few find first gave get gets getting give gives giving
 go goes going gone got help however instead isn isn't keep keeps kept know known last let like long made make makes making many

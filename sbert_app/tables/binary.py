@@ -69,7 +69,6 @@ def read_xlsx(path: Path, name: str, limits: Limits) -> Content:
 
 
 def _which(read: "list[_Sheet]", sheets: "list[_Sheet]") -> str:
-    """Which sheets were read, and which were not."""
     titles, others = ", ".join(f"'{sheet.title}'" for sheet in read), [sheet.title for sheet in sheets if sheet not in read]
     rest = f" Not read: {', '.join(others)}." if others else ""
     if len(read) == 1:

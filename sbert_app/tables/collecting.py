@@ -72,7 +72,9 @@ class Collector:
             raise UserError(f"'{self.name}' has a header but no rows. Choose a file with at least one sentence.")
         if not self.columns:
             raise UserError(f"'{self.name}' has rows without any value. Choose a file with at least one sentence.")
-        columns = [pyarrow.chunked_array([self._array(batch, i) for batch in self._batches]) for i in range(len(self.columns))]
+        for batch in self._batches:  # columns that came later are blank
+            batch += [pyarrow.repeat("", len(batch[0]))] * (len(self.columns) - len(batch))
+        columns = [pyarrow.chunked_array(parts) for parts in zip(*self._batches, strict=True)]
         rows = pyarrow.array(self._rows, pyarrow.int64())
         skipped = sorted((skip.row, skip.reason) for skip in self.skipped)
         metadata = {"name": self.name, "skipped": skipped, "notes": notes, "text_bytes": self._text_bytes, "form": form}
@@ -110,11 +112,6 @@ class Collector:
         self._rows += self._numbers
         if self._chunk:
             self._batches.append([_texts(column) for column in columns] or [_texts([""] * len(self._chunk))])
-
-    def _array(self, batch: list[Any], column: int) -> Any:
-        import pyarrow
-
-        return batch[column] if column < len(batch) else pyarrow.repeat("", len(batch[0]))
 
     def _check_size(self, least: str = "") -> None:
         cells = self._row_count * len(self.columns)

@@ -108,7 +108,6 @@ def guarded(text: str) -> str:
 
 
 def _field(value: Any, delimiter: str) -> str:
-    """Format a value as a csv field, quoted if necessary."""
     if value is None:
         return ""
     text = guarded(value) if isinstance(value, str) else str(value)

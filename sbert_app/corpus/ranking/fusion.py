@@ -10,8 +10,7 @@ from sbert_app.vectors import Rows
 Scores = NDArray[np.float64]
 Fused = tuple[Rows, Scores]
 
-# Chosen on SciFact's train claims, TREC-QA's dev part and 500 titles (docs/search.md).
-WORDS_POWER, MAXSIM_SHARE = 3, 0.8
+WORDS_POWER, MAXSIM_SHARE = 3, 0.8  # chosen on SciFact's train claims, TREC-QA's dev part and 500 titles (docs/search.md)
 
 
 def best_rows(scores: NDArray[np.float32], top: int) -> Rows:
@@ -66,10 +65,7 @@ def best_first(scores: NDArray[np.floating]) -> Rows:
 
 
 def rank_of(scores: NDArray[np.floating], row: int, mask: NDArray[np.bool_] | None = None) -> int:
-    """The rank of a row, 1 for the best, by scores of all rows, (n,). Equal scores rank in row order.
-
-    mask: the rows that count, (n,); the row itself always does.
-    """
+    """The rank of a row by scores, (n,), from 1; equal scores rank in row order. mask: the rows that count beside itself, (n,)."""
     counted = np.ones(len(scores), dtype=bool) if mask is None else mask
     better = int((scores[counted] > scores[row]).sum())
     before = scores[:row][counted[:row]]

@@ -22,8 +22,7 @@ HELD_ONCE = 1 / (1 + K1)  # what a word that occurs once in a row of average len
 WORD = re.compile(r"\w+")
 SENTENCE_END = re.compile(r"(?<=[.!?…])(?P<quotes>[\"'”’)\]]*)\s+|(?<=[。！？])|\n+")
 NO_WORD = ""  # the token of a sentence without words; no query contains it
-# Words that carry no topic; if indexed, "how do I" would outweigh the noun of a question.
-STOP_WORDS = frozenset(
+STOP_WORDS = frozenset(  # they carry no topic; if indexed, "how do I" would outweigh the noun of a question
     """a an and are as at be but by for from had has have how i if in into is it its me my no not of on or our so
     that the their them then there these they this to was we were what when where which who will with you your do does
     did can could would should am been being he she his her""".split()
@@ -60,10 +59,7 @@ class LexicalIndex:
         return min(1.0, float(scores.max(initial=0.0)) / all_words) if all_words else 0.0
 
     def rarity(self, words: Sequence[str]) -> NDArray[np.float64]:
-        """How rare each lower-cased word is: ln(1 + (n - d + 0.5) / (d + 0.5)) for d of n sentences that hold it, (w,).
-
-        0 for stop words, which are not indexed.
-        """
+        """How rare each lower-cased word is, (w,): ln(1 + (n - d + 0.5) / (d + 0.5)), held by d of n sentences; stop words: 0."""
         count, starts = int(self._scorer.scores["num_docs"]), self._scorer.scores["indptr"]
         tokens = [self._scorer.vocab_dict.get(word) for word in words]
         holding = np.array([0 if token is None else int(starts[token + 1] - starts[token]) for token in tokens], dtype=float)
@@ -113,16 +109,18 @@ def ticking(items: Iterable[Item], tick: Tick) -> Iterator[Item]:
         yield item
 
 
-def tf_idf_cosines(columns: Sequence[Sequence[str]], tick: Tick = lambda: None) -> list[NDArray[np.float64]]:
-    """The cosine of each first sentence with that of every other column, (n,) each, by words weighted by how rare they are.
+def tf_idf_cosines(
+    columns: Sequence[Sequence[str]], tick: Tick = lambda: None, counted: Sequence[Sequence[str]] = (), **terms: Any
+) -> list[NDArray[np.float64]]:
+    """The cosine of each first sentence with that of every other column, (n,) each, by terms weighted by how rare they are.
 
-    columns: n sentences each; how rare a word is, is counted over all of them.
+    columns: n sentences each; counted: in which rarity is counted, by default these; terms: as of TfidfVectorizer, if not words.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer  # takes a second
 
-    vectorizer = TfidfVectorizer(token_pattern=WORD.pattern)
+    vectorizer = TfidfVectorizer(**(terms or {"token_pattern": WORD.pattern}))
     try:
-        vectorizer.fit(ticking(dict.fromkeys(sentence for column in columns for sentence in column), tick))
+        vectorizer.fit(ticking(dict.fromkeys(sentence for column in counted or columns for sentence in column), tick))
     except ValueError:  # no sentence has a word
         return [np.zeros(len(columns[0])) for _ in columns[1:]]
     first, *others = (vectorizer.transform(ticking(column, tick)) for column in columns)

@@ -22,21 +22,15 @@ Rounded = tuple[NDArray[np.int8], Vectors]  # (T, dim), and what one step of eac
 
 @dataclass(frozen=True)
 class TokenMatches:
-    """Of k rows and q query tokens. scores: weighted means of the similarities, (k,), -1..1; 0 for a row without tokens.
+    """Of k rows and q query tokens."""
 
-    similarities: the cosine of each query token with its best token of the row, (k, q); tokens: which one, (k, q), -1 for none.
-    """
-
-    scores: NDArray[np.float64]
-    similarities: Vectors
-    tokens: NDArray[np.int64]
+    scores: NDArray[np.float64]  # weighted means of the similarities, (k,), -1..1; 0 for a row without tokens
+    similarities: Vectors  # the cosine of each query token with its best token of the row, (k, q)
+    tokens: NDArray[np.int64]  # which one that is, (k, q), -1 for none
 
 
 def match(query: Vectors, weights: NDArray[np.floating], rows: Sequence[Vectors]) -> TokenMatches:
-    """Match the query's tokens, (q, dim), weighted by (q,), with those of each row, (t, dim). All are unit vectors.
-
-    Weights that are all 0 count as equal.
-    """
+    """Match the query's unit tokens, (q, dim), with those of each row, (t, dim). weights: (q,); if all are 0, all count alike."""
     similarities = np.zeros((len(rows), len(query)), dtype=np.float32)
     tokens = np.full((len(rows), len(query)), -1, dtype=np.int64)
     filled = [number for number, row in enumerate(rows) if len(row)]
@@ -51,26 +45,13 @@ def match(query: Vectors, weights: NDArray[np.floating], rows: Sequence[Vectors]
     return TokenMatches(scores, similarities, tokens)
 
 
-def token_weights(lexical: LexicalIndex, texts: dict[int, str], words: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How rare each token's word is, divided among its tokens, (T,); 0 for punctuation and stop words.
-
-    texts: number of a word -> its characters; words: the word's number of each token, (T,).
-    """
-    parts = {number: WORD.findall(text.lower()) for number, text in texts.items()}
-    rarity = {number: float(lexical.rarity(own).max()) if own else 0.0 for number, own in parts.items()}
-    return np.array([rarity[number] / int((words == number).sum()) for number in words.tolist()])
-
-
 def extent(spans: NDArray[np.int64]) -> Span:
     """From the first to the last character of several tokens, (t, 2)."""
     return int(spans[:, 0].min()), int(spans[:, 1].max())
 
 
 class TokenCache:
-    """The int8 token vectors of rows that were compared before, the least recently used dropped first.
-
-    What it returns is rounded for known and new rows alike, so that a search gives the same twice.
-    """
+    """The int8 token vectors of rows that were compared before, the least recently used dropped first."""
 
     def __init__(self, limit_bytes: int = CACHE_BYTES) -> None:
         self.nbytes = 0
@@ -93,7 +74,7 @@ class TokenCache:
                 self.nbytes += sum(part.nbytes for part in new[row])
             while self.nbytes > self._limit:
                 self.nbytes -= sum(part.nbytes for part in self._rows.popitem(last=False)[1])
-        vectors = known | new
+        vectors = known | new  # new ones are rounded too, so that a search gives the same twice
         return [numbers * step for numbers, step in (vectors[row] for row in rows)]
 
 
@@ -112,7 +93,10 @@ class QueryTokens:
         prompt = encoder.prompt("query")
         spans, self.word = places(encoder, query, prompt)
         self.texts = {word: query[slice(*extent(spans[self.word == word]))] for word in dict.fromkeys(self.word.tolist())}
-        self.weights = token_weights(lexical, self.texts, self.word)
+        # How rare each token's word is, divided among its tokens, (T,); 0 for punctuation and stop words.
+        parts = {number: WORD.findall(text.lower()) for number, text in self.texts.items()}
+        rarity = {number: float(lexical.rarity(own).max()) if own else 0.0 for number, own in parts.items()}
+        self.weights = np.array([rarity[number] / int((self.word == number).sum()) for number in self.word.tolist()])
         self._vectors = own_token_vectors(encoder, [query], prompt)[0]
 
     def match(self, rows: Sequence[Vectors]) -> TokenMatches:
@@ -122,27 +106,23 @@ class QueryTokens:
 
 @dataclass(frozen=True)
 class WordMatch:
-    """A word of the query and the word of a hit that its tokens are most similar to.
-
-    start, end: characters of that word in the hit's sentence. similarity: cosine of the token vectors. weight: the query
-    word's share, 0..1, by how rare it is in the corpus; weight times similarity, summed over the query, is the MaxSim score.
-    """
+    """A word of the query and the word of a hit that its tokens are most similar to."""
 
     query_word: str
     word: str
-    start: int
-    end: int
-    similarity: float
-    weight: float
+    start: int  # first character of that word in the hit's sentence
+    end: int  # its last character + 1
+    similarity: float  # cosine of the token vectors; times the weight, summed over the query, it is the MaxSim score
+    weight: float  # the query word's share, 0..1, by how rare it is in the corpus
 
 
 @dataclass(frozen=True)
 class Part:
-    """What is compared of a row: a text of it that begins at character `start`. key: under which its vectors are kept."""
+    """What is compared of a row: a text of it."""
 
     row: int
-    key: int
-    start: int
+    key: int  # under which its vectors are kept
+    start: int  # the character at which the text begins
     text: str
 
 

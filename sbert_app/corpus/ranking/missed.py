@@ -16,32 +16,24 @@ LEAST_LETTERS = 4  # of a word that may be a typo: shorter ones are one edit fro
 
 @dataclass(frozen=True)
 class QueryWords:
-    """The words of a query, lower-cased, beside those of a row.
+    """The words of a query, lower-cased, beside those of a row."""
 
-    shared: the row has them; lacking: it does not; beyond: of the shared ones those that occur only after what the model reads.
-    typos: a lacking word that occurs nowhere in the corpus -> a word within one edit of it; in_row: those whose likely word the row
-    has. stop_words: the query holds no other words.
-    """
-
-    shared: tuple[str, ...]
+    shared: tuple[str, ...]  # the row has them
     lacking: tuple[str, ...]
-    beyond: tuple[str, ...] = ()
-    typos: dict[str, str] = field(default_factory=dict)
-    in_row: tuple[str, ...] = ()
-    stop_words: bool = False
+    beyond: tuple[str, ...] = ()  # of the shared ones those that occur only after what the model reads
+    typos: dict[str, str] = field(default_factory=dict)  # a lacking word that no row of the corpus has -> a word within one edit
+    in_row: tuple[str, ...] = ()  # those whose likely word the row has
+    stop_words: bool = False  # the query holds no other words
 
 
 @dataclass(frozen=True)
 class Standing:
-    """The row in one way to rank. rank: 1 for the best, None where it is not ranked; score: None where there is none.
-
-    score: a cosine, a BM25 score, the sum of z-scores, or a MaxSim score. note: why there is no rank.
-    """
+    """The row in one way to rank."""
 
     way: str
-    rank: int | None
-    score: float | None
-    note: str = ""
+    rank: int | None  # 1 for the best, None where it is not ranked
+    score: float | None  # a cosine, a BM25 score, the sum of z-scores, or a MaxSim score; None where there is none
+    note: str = ""  # why there is no rank
 
 
 @dataclass(frozen=True)
@@ -55,30 +47,24 @@ class HidingFilter:
 
 @dataclass(frozen=True)
 class Miss:
-    """What was found out about an expected row, which may be a hit after all.
-
-    row: its number in the file. in_corpus: False for a text that the corpus does not hold: then the row is the most similar one.
-    rank: in the ranking in force, None where it is not ranked; top: how many hits are shown; of: how many rows are ranked. weak:
-    the cosine that 19 of 20 related pairs exceed. read, length: how many of the text's characters the model reads. skipped: why the
-    row was left out when the file was read. Where a filter hides the row, the ranks are those without filters.
-    """
+    """What was found out about an expected row, which may be a hit after all."""
 
     query: str
-    row: int
+    row: int  # its number in the file
     sentence: str = ""
-    in_corpus: bool = True
-    ranking: str = ""
-    rank: int | None = None
-    top: int = 0
-    of: int = 0
+    in_corpus: bool = True  # False for a text that the corpus does not hold: then the row is the most similar one
+    ranking: str = ""  # the ranking in force
+    rank: int | None = None  # in that, None where it is not ranked
+    top: int = 0  # how many hits are shown
+    of: int = 0  # how many rows are ranked
     standings: tuple[Standing, ...] = ()
     words: QueryWords = QueryWords((), ())
-    filters: tuple[HidingFilter, ...] = ()
+    filters: tuple[HidingFilter, ...] = ()  # that hide the row: then the ranks are those without filters
     missed_by_index: bool = False
-    weak: float = -1.0
-    read: int = 0
+    weak: float = -1.0  # the cosine that 19 of 20 related pairs exceed
+    read: int = 0  # how many of the text's `length` characters the model reads
     length: int = 0
-    skipped: str = ""
+    skipped: str = ""  # why the row was left out when the file was read
 
     @property
     def cosine(self) -> float:
@@ -152,16 +138,11 @@ def quoted(words: tuple[str, ...]) -> str:
 
 
 def query_words(
-    query: str,
-    text: str,
-    vocabulary: Iterable[str],
-    read: int | None = None,
-    well_known: Callable[[str], bool] = lambda word: False,
+    query: str, text: str, vocabulary: Iterable[str], read: int | None = None, well_known: Callable[[str], bool] = lambda _: False
 ) -> QueryWords:
     """Compare the words of a query with those of a text. vocabulary: all words of the corpus.
 
-    read: how many characters of the text the model reads, None for all of them. well_known: whether a word is no typo, though the
-    corpus does not have it.
+    read: how many characters of the text the model reads, None for all. well_known: whether a word that is not there is no typo.
     """
     stop_words = not any(word not in lexical.STOP_WORDS for word in WORD.findall(query.lower()))
     words = () if stop_words else tuple(dict.fromkeys(tokenize(query)))
@@ -179,13 +160,11 @@ def query_words(
 
 
 def within_one_edit(word: str, other: str) -> bool:
-    """Whether one letter more, less or another, or two neighbours exchanged, make one word of the other.
-
-    Not the first letter, which people hardly mistype (snails are no nails), and not a plural's s.
-    """
+    """Whether one letter more, less or another, or two neighbours exchanged, make one word of the other; no plural's s."""
     shorter, longer = sorted((len(word), len(other)))
     if shorter < LEAST_LETTERS - 1 or longer > shorter + 1:
         return False
+    # People hardly mistype the first letter: snails are no nails.
     if word[0] != other[0] or word.removesuffix("s") == other.removesuffix("s"):
         return False
     start = 0
