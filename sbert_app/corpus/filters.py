@@ -136,6 +136,12 @@ def filter_columns(metadata: pd.DataFrame) -> list[FilterColumn]:
     return sorted(columns, key=lambda column: (not column.values, column.ends is None, len(column.values)))
 
 
+def written_once(cells: "pd.Series[str]") -> "pd.Series[str]":
+    """Each cell as most rows write it, where cells differ in case and outer blanks only."""
+    most = dict[str, str]()
+    return cells.map({value: most.setdefault(value.strip().casefold(), value) for value in cells.value_counts().index})
+
+
 def _filter_column(cells: "pd.Series[str]", counts: Mapping[str, int]) -> FilterColumn:
     if not counts or len(counts) > LISTED_NUMBERS:
         sample = cells.iloc[:: -(-len(cells) // SAMPLED) or 1]

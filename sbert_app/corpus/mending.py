@@ -16,11 +16,17 @@ from sbert_app.explain.cautions import is_foreign
 from sbert_app.tables import Skip, Table
 from sbert_app.wording import amount, plural
 
-MENDS = MARKUP, SPACES, DATES, REPEATS = "html", "spaces", "dates", "repeats"
+MENDS = MARKUP, SPACES, DATES, REPEATS, NOTHING = "html", "spaces", "dates", "repeats", "nothing"
 EXAMPLES = 3
 TRIED = 200  # rows that show whether a column holds dates
 BEGINNING = 300  # characters that show the language
 REPEATED = "repeats an earlier text"
+# Texts of signs alone, and what people write into a field that they must fill; "no" and "none of them" may be answers.
+SAYS_NOTHING = re.compile(
+    r"[-\s.,?!/_*–—…·•]+|[\W_]*(?:n[./ ]?a|k[./ ]{0,2}a|nil|null|nan|none|nothing|not applicable|no (?:comments?|answer|response)|"
+    r"keine?|nichts|keine (?:angaben?|antwort)|kein kommentar|rien|aucune?|sans réponse|nada|ning[uú]n[oa]?|nessuno|niente)[\W_]*",
+    re.IGNORECASE,
+)
 HIDDEN = re.compile(r"<(script|style)\b[^<>]*>[^<]*</\1\s*>|<!--[^<>]*-->", re.IGNORECASE)  # in linear time
 TAG = re.compile(
     r"</?(?:a|abbr|article|b|blockquote|body|br|button|center|code|dd|div|dl|dt|em|font|footer|form|h[1-6]|head|header|hr|html|i|img|"
@@ -93,6 +99,9 @@ def findings(table: Table, columns: Sequence[str]) -> Iterator[Finding]:
     if not filled.all():
         empty = table.rows[~filled]
         yield Finding(f"{amount(len(empty), 'row has', 'rows have')} no text and will be left out", empty)
+    if (void := _says_nothing(texts)).any():
+        text = f"{amount(void.sum(), 'row says', 'rows say')} nothing, like “{texts[void].mode()[0]}”"
+        yield Finding(text, table.rows[void], _pairs(texts[void], texts[void]), NOTHING)
     yield from _repeats(table, columns, texts)
     for mend, has in ((MARKUP, "holds HTML"), (SPACES, "holds odd spaces or invisible characters")):
         after = joined(mended(table, columns, [mend]).frame, columns)
@@ -104,7 +113,7 @@ def findings(table: Table, columns: Sequence[str]) -> Iterator[Finding]:
             yield from _dates(table, str(column), *dates)
     foreign = texts.str.slice(0, BEGINNING).map(is_foreign).to_numpy(bool)
     if foreign.any():
-        text = f"{amount(foreign.sum(), 'row does', 'rows do')} not look English"
+        text = f"At least {amount(foreign.sum(), 'row does', 'rows do')} not look English, which a model for English hardly reads"
         yield Finding(text, table.rows[foreign], _pairs(texts[foreign], texts[foreign]))
 
 
@@ -142,9 +151,17 @@ def mended(table: Table, columns: Sequence[str], mends: Collection[str]) -> Tabl
                 frame[column] = pd.Series([CELLS[mend](cell) for cell in frame[column]], frame.index, dtype=object)
         if DATES in mends and column not in columns and (dates := in_iso(frame[column])) is not None:
             frame[column], _ = dates
-    again = _again(joined(frame, columns)) if REPEATS in mends else np.zeros(len(frame), bool)
-    skipped = (*table.skipped, *(Skip(row, REPEATED) for row in table.rows[again].tolist()))
-    return replace(table, frame=frame[~again].reset_index(drop=True), rows=table.rows[~again], skipped=skipped)
+    texts, gone, skipped = joined(frame, columns), np.zeros(len(frame), bool), list(table.skipped)
+    for mend, which, reason in ((NOTHING, _says_nothing, "says nothing"), (REPEATS, _again, REPEATED)):
+        if mend in mends:
+            out = which(texts) & ~gone
+            skipped += [Skip(row, reason) for row in table.rows[out].tolist()]
+            gone |= out
+    return replace(table, frame=frame[~gone].reset_index(drop=True), rows=table.rows[~gone], skipped=tuple(skipped))
+
+
+def _says_nothing(texts: "pd.Series[str]") -> NDArray[np.bool_]:
+    return texts.str.fullmatch(SAYS_NOTHING).to_numpy(bool)
 
 
 def _again(texts: "pd.Series[str]") -> NDArray[np.bool_]:

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sbert_app.corpus.filters import BLANK
+from sbert_app.corpus.filters import BLANK, written_once
 from sbert_app.corpus.values import read
 from sbert_app.corpus_map.result import OUTLIER_NAMES, CorpusMap
 from sbert_app.errors import UserError
@@ -28,6 +28,7 @@ class Categories:
     names: list[str]  # by category
     rest: str = OUTLIERS  # the name of -1
     of_column: bool = False  # categories are the values of a column, not clusters
+    numbers: int = 0  # the first so many are numbers in their order
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -80,13 +81,16 @@ def _column(name: str, cells: "pd.Series[str]") -> Categories | ColourScale:
     column = read(cells)
     if column is not None and cells.nunique() > FEW_VALUES and np.isfinite(column.values).any():
         return replace(_scale(name, column.values, cells), notes=tuple(column.unread.in_words("grey on the map")))
+    cells = written_once(cells)
     counts = cells.value_counts()
     frequent = [str(value) for value in counts.index[: MOST_CATEGORIES if len(counts) <= MOST_CATEGORIES else MOST_CATEGORIES - 1]]
-    if column is not None and np.isfinite(column.values).all():  # few numbers, such as stars: in their order
-        frequent.sort(key=dict(zip(cells, column.values.tolist(), strict=True)).__getitem__)
+    numbers = {} if column is None else dict(zip(cells, np.nan_to_num(column.values, nan=np.inf).tolist(), strict=True))
+    frequent.sort(key=lambda cell: numbers.get(cell, np.inf))  # few numbers, such as stars: in their order, others after them
     codes = pd.Categorical(cells, categories=frequent).codes.astype(np.int32)
     others = len(counts) - len(frequent)
-    return Categories(name, codes, [value or BLANK for value in frequent], rest=f"{others:,} other values", of_column=True)
+    ordered = int(np.isfinite([numbers.get(cell, np.inf) for cell in frequent]).sum())
+    names, rest = [value or BLANK for value in frequent], f"{others:,} other values"
+    return Categories(name, codes, names, rest, of_column=True, numbers=ordered)
 
 
 def _scale(title: str, values: NDArray[np.floating], text: "pd.Series[str] | None" = None) -> ColourScale:

@@ -1,7 +1,7 @@
 """Rows selected on a map: by cluster, by a column's value, inside a lasso, near a row or a query, by filters."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,15 +25,27 @@ class Selection:
 
     clustering: Clustering  # of that map
     rows: NDArray[np.int64]  # (k,), in the order of their list
-    how: str = ""  # the title of the list without a cluster's name, which may change
+    how: str = ""  # the title of the list without a cluster's name, which may change; without the number of rows unless ranked
     cluster: int | None = None
     scores: Vectors | None = None  # the cosines of neighbours and hits, (k,)
+    within: str = ""  # the filters among whose rows it was chosen
     notes: tuple[str, ...] = ()  # which rows of a filtered column could not be read
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
     def title(self, corpus_map: CorpusMap) -> str:
         """What is selected, with the present name of the cluster."""
-        return self.how if self.cluster is None else _counted(self.rows, f"in “{corpus_map.name_of(self.cluster)}”")
+        how = self.how if self.cluster is None else f"in “{corpus_map.name_of(self.cluster)}”"
+        if self.scores is not None:
+            return how
+        return f"{amount(len(self.rows), 'sentence') if len(self.rows) else 'No sentences'} {how}{self.within}"
+
+    def among(self, corpus_map: CorpusMap, filters: Mapping[str, Any]) -> "Selection":
+        """Those of its rows that match filters, all without any. Raises UserError, as `matching` does."""
+        if not filters:
+            return self
+        fitting = matching(corpus_map, filters)
+        rows, within = self.rows[np.isin(self.rows, fitting.rows)], f", {fitting.how}"
+        return replace(self, rows=rows, within=within, notes=fitting.notes)
 
 
 def known_cluster(corpus_map: CorpusMap, cluster: Any, lowest: int = 0) -> int:
@@ -56,22 +68,20 @@ def of_group(corpus_map: CorpusMap, colour: str, group: Any) -> Selection:
     colours = colouring(corpus_map, colour)
     if isinstance(colours, Categories) and colours.of_column:
         rows = colours.members(group)
-        return Selection(corpus_map.clustering, rows, _counted(rows, f"with {colours.title} “{colours.name_of(group)}”"))
+        return Selection(corpus_map.clustering, rows, f"with {colours.title} “{colours.name_of(group)}”")
     cluster = known_cluster(corpus_map, group, OUTLIER)
     return Selection(corpus_map.clustering, corpus_map.clustering.members(cluster), cluster=cluster)
 
 
 def inside_lasso(corpus_map: CorpusMap, rows: NDArray[np.int64]) -> Selection:
-    return Selection(corpus_map.clustering, rows, _counted(rows, "inside the lasso"))
+    return Selection(corpus_map.clustering, rows, "inside the lasso")
 
 
 def matching(corpus_map: CorpusMap, filters: Mapping[str, Any]) -> Selection:
     """The rows that match filters over the corpus's columns. Raises UserError for an unknown column or a wrong bound."""
     matched = matching_rows(corpus_map.projection.indexed.corpus.filterable(), filters)
-    rows = np.flatnonzero(matched.mask)
-    return Selection(
-        corpus_map.clustering, rows, _counted(rows, f"with {short(in_words(filters), FILTERS_LENGTH)}"), notes=matched.notes
-    )
+    how = f"with {short(in_words(filters), FILTERS_LENGTH)}"
+    return Selection(corpus_map.clustering, np.flatnonzero(matched.mask), how, notes=matched.notes)
 
 
 def near_row(corpus_map: CorpusMap, row: int) -> Selection:
@@ -92,10 +102,5 @@ def near_query(corpus_map: CorpusMap) -> Selection:
     if query is None:
         raise UserError("There is no query on the map. Type one.")
     rows = np.argsort(-query.scores, kind="stable")[:NEAREST]
-    title = f"Nearest to “{short(query.query, QUERY_LENGTH)}” ({query.milliseconds:.0f} ms; the star marks its position)"
+    title = f"The {len(rows)} nearest to “{short(query.query, QUERY_LENGTH)}” ({query.milliseconds:.0f} ms; the star marks its position)"
     return Selection(corpus_map.clustering, rows, title, scores=query.scores[rows])
-
-
-def _counted(rows: NDArray[np.int64], how: str) -> str:
-    """The number of rows and how they were chosen: "312 sentences inside the lasso"."""
-    return f"{amount(len(rows), 'sentence') if len(rows) else 'No sentences'} {how}"

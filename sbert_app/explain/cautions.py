@@ -36,7 +36,7 @@ OTHER_LANGUAGES = frozenset(  # frequent words of languages in Latin script that
     het een niet ik van voor zijn mijn en dat waar
     och jag inte det som jest się nie""".split()
 )
-BOTH = frozenset(("an", "so", "was", "am", "will"))  # frequent in English and in German: evidence of neither
+BOTH = frozenset(("an", "in", "so", "was", "am", "will"))  # frequent in English and in German: evidence of neither
 # Scripts without spaces or with one sign a syllable: a few letters a piece are normal for models that read them.
 DENSE = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 NEGATION, NUMBERS, ORDER, LANGUAGE = "negation", "numbers", "order", "language"

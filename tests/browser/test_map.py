@@ -271,7 +271,7 @@ def test_a_map_answers_to_click_lasso_list_and_query(drawn):
     page.locator("#map-query input, #map-query textarea").first.fill("charged two times")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("Enter")
-    expect(page.locator("#map-selection")).to_contain_text("Nearest to “charged two times”")
+    expect(page.locator("#map-selection")).to_contain_text("10 nearest to “charged two times”")
     expect(page.locator("#map-colour input")).to_have_value("Similarity to the query")
     page.wait_for_function(f"() => !document.querySelector('{PLOT}')._fullData[0].selectedpoints")
     expect(page.locator("#map-clusters [aria-pressed=true]")).to_have_count(0)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sbert_app.corpus.mending import DATES, MARKUP, MENDS, REPEATS, SPACES, findings, mended, without_html
+from sbert_app.corpus.mending import DATES, MARKUP, MENDS, NOTHING, REPEATS, SPACES, findings, mended, without_html
 from sbert_app.settings import Limits
 from sbert_app.tables import Table, read_table
 
@@ -23,6 +23,10 @@ FILES = {
         "text,city\na cat,Rome\na cat,Rome\na cat,Oslo\n",
         [("2 rows repeat an earlier text; 1 of them differs in other columns", [2, 3])],
         REPEATS, ("city", ["Rome"]),
+    ),
+    "nothing said": (
+        "text\nk.A.\n-\nN/A\nNo comment.\na cat\nno\n👍\nnone of them\nNatal\n", [("4 rows say nothing, like “", [1, 2, 3, 4])],
+        NOTHING, ("text", ["a cat", "no", "👍", "none of them", "Natal"]),
     ),
     "case differs": ("text\nA cat\na cat\n", [], REPEATS, ("text", ["A cat", "a cat"])),
     "tags": ("text\n<p>a <b>cat</b></p>\na dog\n", [("1 row holds HTML", [1])], MARKUP, ("text", ["a cat", "a dog"])),
@@ -81,7 +85,7 @@ FILES = {
     ),
     "languages": (
         "text\nThe bill is wrong\nDie Rechnung ist nicht richtig\nje ne suis pas dans la maison\n",
-        [("2 rows do not look English", [2, 3])],
+        [("At least 2 rows do not look English", [2, 3])],
         SPACES, ("text", ["The bill is wrong", "Die Rechnung ist nicht richtig", "je ne suis pas dans la maison"]),
     ),
     "all at once": (

@@ -31,6 +31,9 @@ def test_values_lassos_and_neighbours_are_selections_too():
     assert value.rows.tolist() == [0, 1, 2, 3, 7] and value.title(corpus_map) == "5 sentences with team “Billing”"
     assert selection.of_group(corpus_map, CLUSTERS, -1).title(corpus_map) == "2 sentences in “outlier”"
     assert selection.inside_lasso(corpus_map, np.array([2])).title(corpus_map) == "1 sentence inside the lasso"
+    filtered = value.among(corpus_map, {"amount": {"from": "3"}})
+    assert set(filtered.rows.tolist()) < set(value.rows.tolist()) and value.among(corpus_map, {}) is value
+    assert filtered.title(corpus_map) == f"{len(filtered.rows)} sentences with team “Billing”, with amount from 3"
     near = selection.near_row(corpus_map, 3)
     assert near.rows[0] == 3 and near.scores[0] == 1.0 and near.title(corpus_map).startswith("Row 4 and its nearest rows")
     assert set(near.rows[1:4].tolist()) == {0, 1, 2}

@@ -96,7 +96,7 @@ def test_figures_show_markup_as_text():
 def test_a_column_is_named_as_in_the_file():
     records = [{"row": 1, "sentence": "a", "cluster": "b", "map_x": 0.0, "map_y": 0.0, "R&D": "x&y"}]
     card = map_lists._card(records[0], 0)
-    assert 'title="R&amp;D">x&amp;y</span>' in card and "cosine" not in card
+    assert "R&amp;D <em>x&amp;y</em></span>" in card and "cosine" not in card
 
 
 def test_metadata_does_not_overwrite_the_hits_own_columns():
@@ -115,6 +115,10 @@ def test_copies_are_counted_on_the_card_and_weak_hits_stand_below_a_line():
     assert page.index("first") < page.index(search.WEAK) < page.index("second") and page.count('class="weak"') == 1
     assert search.ALL_WEAK in search.results(replace(result, weak=0.95))
     assert 'class="weak"' not in search.results(replace(result, weak=-1.0))
+    by_words_too = replace(result, hits=[replace(hits[0], score=0.2), replace(hits[1], score=0.9), hits[2]], ranking="maxsim")
+    page = search.results(by_words_too)
+    assert page.index("second") < page.index(search.WEAK) < page.index("third")  # in another order: after the last that is not
+    assert 'class="weak"' not in search.results(replace(by_words_too, ranking="words"))
     re_ranked = replace(result, hits=[replace(hit, cross_score=0.5) for hit in hits])
     assert 'class="weak"' not in search.results(re_ranked)  # its order is not that of the cosine
     assert search.NO_WORDS in search.results(result, replace(result, hits=[]))

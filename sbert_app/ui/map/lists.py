@@ -14,11 +14,12 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.map.chart import colour_of
 from sbert_app.ui.map.view import NO_ROWS
 from sbert_app.vectors import Rows
+from sbert_app.wording import amount
 
 SENTENCE_LENGTH = 90
 SHOWN_ROWS = 200
 SAVED_IN_PAGE = 2_000  # rows; a larger selection has no download links
-METADATA_SHOWN, METADATA_LENGTH = 4, 40
+METADATA_SHOWN, METADATA_LENGTH = 8, 40
 CLUSTERS_SHOWN = 6  # in which selected rows are
 QUERY_LENGTH = 60  # characters of a query in a title
 OUTSIDE = "{} of these {} rows are not in the sample that the map shows: each is ringed amid the sampled rows nearest to it."
@@ -46,7 +47,7 @@ def colour_list(corpus_map: CorpusMap, colour: str, chosen: int | None = None) -
         return cluster_list(corpus_map, chosen)
     counts = colours.counts.tolist()
     rows = [
-        _button(code, chosen, colours.name_of(code), counts[code], max(counts))
+        _button(code, chosen, colours.name_of(code), counts[code], max(counts), colour_of(code, colours.numbers))
         for code in [*range(len(colours.names)), -1]
         if counts[code]
     ]
@@ -59,9 +60,9 @@ def cluster_list(corpus_map: CorpusMap, chosen: int | None = None) -> Markup:
     sentences, rows = corpus_map.projection.indexed.corpus.sentences, []
     for number, name in enumerate(corpus_map.names):
         detail = Markup('<q dir="auto">{}</q>').format(html.short(sentences[corpus_map.central[number]], SENTENCE_LENGTH))
-        rows.append(_button(number, chosen, name, sizes[number], largest, detail, _rename(corpus_map, number)))
+        rows.append(_button(number, chosen, name, sizes[number], largest, colour_of(number), detail, _rename(corpus_map, number)))
     if outliers := corpus_map.clustering.outliers:
-        rows.append(_button(OUTLIER, chosen, OUTLIERS, outliers, largest))
+        rows.append(_button(OUTLIER, chosen, OUTLIERS, outliers, largest, colour_of(OUTLIER)))
     return _list("Clusters", rows)
 
 
@@ -76,11 +77,17 @@ def _list(label: str, buttons: Sequence[Markup]) -> Markup:
 
 
 def _button(
-    number: int, chosen: int | None, name: str, size: int, largest: int, detail: Markup = Markup(), rename: Markup = Markup()
+    number: int,
+    chosen: int | None,
+    name: str,
+    size: int,
+    largest: int,
+    colour: str,
+    detail: Markup = Markup(),
+    rename: Markup = Markup(),
 ) -> Markup:
     """detail: what is in the button below the name; rename: the button after it."""
-    width, colour = min(100.0, 100 * size / largest), colour_of(number)
-    share = Markup('<em style="width:{:.1f}%;background:{}"></em>').format(width, colour)
+    share = Markup('<em style="width:{:.1f}%;background:{}"></em>').format(min(100.0, 100 * size / largest), colour)
     pressed = str(number == chosen).lower()
     return BUTTON.format(number, pressed, colour, html.short(name, NAME_LENGTH), f"{size:,}", share + detail, rename)
 
@@ -113,15 +120,17 @@ def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str], 
 def _clusters_of(corpus_map: CorpusMap, rows: Rows) -> str:
     """How many of these rows are in which clusters, the most frequent first."""
     named, sizes = [*corpus_map.names, OUTLIERS], [*corpus_map.clustering.sizes.tolist(), corpus_map.clustering.outliers]
-    counts = Counter(corpus_map.clustering.labels[rows].tolist()).most_common(CLUSTERS_SHOWN)
-    return "Clusters: " + ", ".join(f"{html.short(named[label], 40)} {count:,} of {sizes[label]:,}" for label, count in counts)
+    counts = Counter(corpus_map.clustering.labels[rows].tolist()).most_common()
+    first = ", ".join(f"{html.short(named[label], 40)} {count:,} of {sizes[label]:,}" for label, count in counts[:CLUSTERS_SHOWN])
+    others, left = counts[CLUSTERS_SHOWN:], sum(count for _, count in counts[CLUSTERS_SHOWN:])
+    return f"Clusters: {first}" + (f"; {amount(left, 'sentence')} in {len(others):,} more" if others else "")
 
 
 def _card(record: dict[str, object], mark: Markup, own: Sequence[str] = OWN_KEYS) -> Markup:
     """A listed row: its sentence, cosine, file row, a mark, and its first columns besides its own keys."""
     score = Markup('<b title="cosine">{:.3f}</b>').format(record["score"]) if "score" in record else ""
     texts = [(key, str(value)) for key, value in record.items() if key not in own and str(value).strip()]
-    columns = [Markup('<span title="{}">{}</span>').format(key, html.short(text, METADATA_LENGTH)) for key, text in texts]
+    columns = [Markup("<span>{} <em>{}</em></span>").format(key, html.short(text, METADATA_LENGTH)) for key, text in texts]
     row = record["row"]  # its number, or its name where it is of one of several files
     place = f"{row:,}" if isinstance(row, int) else row
     facts = Markup("{}<span>row {}</span>{}{}").format(score, place, mark, Markup().join(columns[:METADATA_SHOWN]))
@@ -131,7 +140,7 @@ def _card(record: dict[str, object], mark: Markup, own: Sequence[str] = OWN_KEYS
 def nearest_title(query: QueryOnMap, rows: PlacedRows) -> str:
     """What is listed and ringed for a query on the map of a sample."""
     text = html.short(query.query, QUERY_LENGTH)
-    return f"Nearest to “{text}” in all {rows.total:,} rows ({query.milliseconds:.0f} ms; star: the query, rings: these rows)"
+    return f"The {len(rows.scores)} nearest to “{text}” in all {rows.total:,} rows ({query.milliseconds:.0f} ms; star: the query, rings: these rows)"
 
 
 def nearest(query: QueryOnMap, rows: PlacedRows) -> Markup:

@@ -123,9 +123,9 @@ class MapPanel:
     def listen(self) -> None:
         session = [self._session, self._colour]
         outputs = [self.bridge, self.groups, self.tabs, *self.deselecting]
-        self.groups.picked(handler(self._on_listed), session, outputs, **PRIVATE)
-        self.bridge.picked(handler(self._on_picked), session, outputs, trigger_mode="multiple", **PRIVATE)
         inputs = {*session, self._filter.state}
+        self.groups.picked(handler(self._on_listed), inputs, outputs, **PRIVATE)
+        self.bridge.picked(handler(self._on_picked), inputs, outputs, trigger_mode="multiple", **PRIVATE)
         self._filter.menus.chosen(handler(self._on_filter), inputs, outputs, trigger_mode="multiple", **PRIVATE)
         renamed = [self.bridge, self.groups, self.numbers, self.selection, self.status]
         for listed in (self.groups, self.selection):
@@ -151,15 +151,17 @@ class MapPanel:
             self.tabs: gr.Tabs(selected=SELECTION),
         }
 
-    def _on_listed(self, session: Session, colour: str, event: gr.EventData) -> Updates:
-        """A cluster or a value was chosen in the list: its rows stay bright."""
-        corpus_map, group = kept.current_map(session), sent(event).get("group")
-        selected = self._listed(session, corpus_map, colour, selection.of_group(corpus_map, colour, group))
-        return {**selected, self.groups: lists.colour_list(corpus_map, colour, group)}
+    def _on_listed(self, values: Values, event: gr.EventData) -> Updates:
+        """A cluster or a value was chosen in the list: its rows stay bright, those that fit the filters."""
+        session, colour, group = values[self._session], values[self._colour], sent(event).get("group")
+        corpus_map = kept.current_map(session)
+        chosen = selection.of_group(corpus_map, colour, group).among(corpus_map, values[self._filter.state].filters)
+        return {**self._listed(session, corpus_map, colour, chosen), self.groups: lists.colour_list(corpus_map, colour, group)}
 
-    def _on_picked(self, session: Session, colour: str, event: gr.EventData) -> Updates:
-        """An event of the plot: hover, click, lasso, or all (a double-click, which clears the selection)."""
-        corpus_map, kind = session.get(CorpusMap), sent(event).get("kind")
+    def _on_picked(self, values: Values, event: gr.EventData) -> Updates:
+        """An event of the plot: hover, click, lasso, or all (a double-click, which clears the selection and the filters)."""
+        session, colour, kind = values[self._session], values[self._colour], sent(event).get("kind")
+        corpus_map = session.get(CorpusMap)
         if corpus_map is None:
             return {self.pointed: ""}
         rows = selection.known_rows(corpus_map, sent(event).get("rows"))
@@ -168,7 +170,8 @@ class MapPanel:
         if kind == "all" or not len(rows):
             return {**self.deselected(session), self.groups: lists.colour_list(corpus_map, colour)}
         if kind == "lasso":
-            return self._listed(session, corpus_map, colour, selection.inside_lasso(corpus_map, rows))
+            chosen = selection.inside_lasso(corpus_map, rows).among(corpus_map, values[self._filter.state].filters)
+            return self._listed(session, corpus_map, colour, chosen)
         near = selection.near_row(corpus_map, int(rows[0]))
         return self._listed(session, corpus_map, colour, near, chart.highlight(None, corpus_map.projection.points[near.rows]))
 
@@ -195,11 +198,14 @@ class MapPanel:
         return {**renamed, **(self._titled(session, corpus_map, selected) if selected else {})}
 
     def _listed(self, session: Session, corpus_map: CorpusMap, colour: str, selected: Selection, shown: str = "") -> Updates:
-        """Keep the selection, and list its rows, with no filter in force. shown: a message, "" for only its rows bright."""
+        """Keep the selection, and list its rows; no filter is in force but those within which it was chosen.
+
+        shown: a message, "" for only its rows bright.
+        """
         session.put(selected)
         return {
             **self._titled(session, corpus_map, selected),
-            **self._filter.offered(corpus_map),
+            **({} if selected.within else self._filter.offered(corpus_map)),
             self.bridge: shown or chart.highlight(np.intersect1d(selected.rows, corpus_map.projection.drawn)),
             self.groups: lists.colour_list(corpus_map, colour),
             self.tabs: gr.Tabs(selected=SELECTION),

@@ -146,11 +146,10 @@ def _hits(result: SearchResult, judged: Mapping[int, int], other: SearchResult |
 
 
 def _first_weak(result: SearchResult) -> int:
-    """The rank from which all hits are weak, 0 for none. In another order than by cosine it is 1 or 0."""
-    weak = [hit.score < result.weak for hit in result.hits]
-    if all(weak) or result.ranking != DENSE or result.hits[0].cross_score is not None:
-        return int(all(weak))
-    return weak.index(True) + 1 if any(weak) else 0
+    """The rank from which all hits are weak by their cosine, 0 for none. Where something else judges them it is 1 or 0."""
+    first = 1 + max((hit.rank for hit in result.hits if hit.score >= result.weak), default=0)
+    other_judge = result.ranking == WORDS or result.hits[0].cross_score is not None
+    return 0 if first > 1 and (other_judge or first > len(result.hits)) else first
 
 
 def judged_so_far(judgements: Judgements) -> Markup:
