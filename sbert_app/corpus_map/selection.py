@@ -102,5 +102,6 @@ def near_query(corpus_map: CorpusMap) -> Selection:
     if query is None:
         raise UserError("There is no query on the map. Type one.")
     rows = np.argsort(-query.scores, kind="stable")[:NEAREST]
-    title = f"The {len(rows)} nearest to “{short(query.query, QUERY_LENGTH)}” ({query.milliseconds:.0f} ms; the star marks its position)"
+    text = short(query.query, QUERY_LENGTH)
+    title = f"The {len(rows)} nearest to “{text}” ({query.milliseconds:.0f} ms; the star marks its position)"
     return Selection(corpus_map.clustering, rows, title, scores=query.scores[rows])

@@ -27,7 +27,7 @@ OTHER_LANGUAGES = frozenset(  # frequent words of languages in Latin script that
     """der das und ist nicht ich ein eine einen mit auf für den dem wie wir zu von auch mein meine kein sie sich wo habe
     einem einer eines meinem meinen meiner keine keinen ihr ihre ihnen uns bei beim aus nach vom zum zur über durch ohne gegen seit
     haben wird wurde werden sind kann kommt gibt noch nur aber oder schon wieder sehr immer bitte dank danke vielen wann warum
-    dass wenn
+    dass wenn mehr unser unsere unseren diese dieser dieses etwas viel zwischen damit dann jetzt hier
     le les est une dans pour pas que qui je vous nous avec mon ma sur ce cette et au du il elle mes où
     el los las una es por con para está mi se del muy y un como dónde qué
     quiero tengo puedo pero todavía muchas gracias cuando porque

@@ -180,8 +180,8 @@ def test_back_asks_the_query_before_once_more_and_forward_the_next(shared_page):
         expect(page).to_have_url(re.compile(query.replace(" ", ".")))
     go_to(page, "Map")
     for way, tab, query in (
-        (page.go_back, "Search", "coffee stain"), (page.go_back, "Search", "wet shoes"), (page.go_forward, "Search", "coffee stain"),
-        (page.go_forward, "Map", "coffee stain"),
+        (page.go_back, "Search", "coffee stain"), (page.go_back, "Search", "wet shoes"),
+        (page.go_forward, "Search", "coffee stain"), (page.go_forward, "Map", "coffee stain"),
     ):  # fmt: skip
         way()
         expect(page.get_by_role("tab", name=tab, exact=True)).to_have_attribute("aria-selected", "true")

@@ -37,7 +37,7 @@ CASES = {
     "search": [
         ({"query": " "}, "The query is blank. Type what you are looking for."),
         ({"query": "x", "top": 0}, "The number of hits must be a whole number in 1..1,000, got 0."),
-        ({"query": "x", "ranking": "dense", "hybrid": True}, "Hybrid is the ranking 'hybrid', not 'dense': leave one of the two out."),
+        ({"query": "x", "ranking": "dense", "hybrid": True}, "Hybrid is the ranking 'hybrid', not 'dense'"),
         ({"query": "x", "ranking": "best"}, "Unknown ranking 'best'. Must be one of maxsim, hybrid, dense, words."),
         ({"query": "x", "filters": "[1]"}, "The filter must be a JSON object."),
         ({"query": "x", "filters": '{"nowhere": "a"}'}, "nowhere"),

@@ -30,7 +30,8 @@ SCALE = [[0, "#a3a3ad"], [0.3, "#7fb0ac"], [0.55, "#14988d"], [0.8, "#d97706"], 
 # Of values in their order, from low to high; two values have unrelated colours.
 LEAST_NUMBERS = 3
 ORDERED = (
-    "#6b7fd7", "#4f97c8", "#3fa6a8", "#45ab83", "#6fae57", "#a3ab35", "#cfa12b", "#df8a34", "#e06c46", "#d8505a", "#c43a6b", "#a82f72",
+    "#6b7fd7", "#4f97c8", "#3fa6a8", "#45ab83", "#6fae57", "#a3ab35",
+    "#cfa12b", "#df8a34", "#e06c46", "#d8505a", "#c43a6b", "#a82f72",
 )  # fmt: skip
 TEXTS_UP_TO = 20_000  # points; with more, sentences are requested on hover, as they would be most of the data sent
 HOVER_LENGTH, LINE_LENGTH = 160, 56

@@ -140,7 +140,8 @@ def _card(record: dict[str, object], mark: Markup, own: Sequence[str] = OWN_KEYS
 def nearest_title(query: QueryOnMap, rows: PlacedRows) -> str:
     """What is listed and ringed for a query on the map of a sample."""
     text = html.short(query.query, QUERY_LENGTH)
-    return f"The {len(rows.scores)} nearest to “{text}” in all {rows.total:,} rows ({query.milliseconds:.0f} ms; star: the query, rings: these rows)"
+    time, count = f"{query.milliseconds:.0f} ms", len(rows.scores)
+    return f"The {count} nearest to “{text}” in all {rows.total:,} rows ({time}; star: the query, rings: these rows)"
 
 
 def nearest(query: QueryOnMap, rows: PlacedRows) -> Markup:

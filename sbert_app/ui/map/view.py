@@ -17,7 +17,10 @@ HOW_TO = Markup(
     '<p class="hint by-mouse" role="status">Hover: its sentence. Click: its neighbours. Lasso: the points inside. Double-click: '
     'all again.</p><p class="hint by-touch" role="status">Tap: its neighbours. Lasso: the points inside. Show all: all again.</p>'
 )
-NEAR = "Near points are similar; distances between clusters and their sizes on the map mean little."
+NEAR = (
+    "Near points are similar; distances between clusters and their sizes on the map mean little. A cluster is named after words that "
+    "its rows use more than the others do: not every row has them, so read some before you count a cluster as a topic."
+)
 SKETCH = Markup('<p class="stage">A sketch, from the words of each row: the map can be drawn when the model has read all rows.</p>')
 PREVIEW = Markup('<p class="stage">Preview: the first two principal components. Draw the map to see named clusters.</p>')
 NO_MAP = "Similar sentences will be close on the map, in named groups, which are listed here."
