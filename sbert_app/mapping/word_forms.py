@@ -15,22 +15,20 @@ TAGS = "a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|pre|script|span|strong|table|td|
 MARKUP = re.compile(rf"</?(?:{TAGS})\b[^<>]{{0,300}}>|&?(?:\#x?\d+|amp|apos|gt|lt|nbsp|quot);|(?:https?://|www\.)\S+")
 WORD = r"\b[^\W\d_][\w+#-]{0,29}(?:'(?!s\b)[\w+#-]{0,9})?\b[+#]*"  # starts with a letter, ends before 's; c++ and c# stay whole
 TOKEN = re.compile(rf"({WORD})|[\d.,;:!?()]+")  # findall gives "" for a number or a stop: no term goes across
-STOP_WORDS = (
-    FUNCTION_WORDS
-    | (OTHER_LANGUAGES - {"den", "dove", "os", "van"})
-    | frozenset(  # they carry no topic in any cluster
-        """die s t d m re ve ll n't able again ago already always another anyone anything back both came can't cannot come comes coming
+ENGLISH_TOO = {"den", "dove", "os", "van"}  # of OTHER_LANGUAGES: they may name a topic
+STOP_WORDS = FUNCTION_WORDS.union(  # they carry no topic in any cluster
+    OTHER_LANGUAGES - ENGLISH_TOO,
+    """s t d m re ve ll n't able again ago already always another anyone anything back both came can't cannot come comes coming
 couldn't didn't doesn't don don't down during each even every everything few find first gave get gets getting give gives giving
 go goes going gone got help however instead isn isn't keep keeps kept know known last let like long made make makes making many
 mean means need needed needs never new no nor not nothing now often once one put quite rather really said same saw say saying
 says see seem seems seen since someone something still take taken takes taking tell thank thanks thing things though today
 together told took toward trying try tried two upon use used uses using usually via want wanted wants way well went whether
-within without won won't yet
+within without won won't yet die
 january february march april june july august september october november december
 monday tuesday wednesday thursday friday saturday sunday
 amp com font href html http https lt gt nbsp quot src www
-""".split()
-    )
+""".split(),
 )
 NO_PLURALS = frozenset(["customs", "goods", "news"])
 SHORTEST = 3  # letters of the shorter form

@@ -18,8 +18,8 @@ HOW_TO = Markup(
     'all again.</p><p class="hint by-touch" role="status">Tap: its neighbours. Lasso: the points inside. Show all: all again.</p>'
 )
 NEAR = (
-    "Near points are similar; distances between clusters and their sizes on the map mean little. A cluster is named after words that "
-    "its rows use more than the others do: not every row has them, so read some before you count a cluster as a topic."
+    "Near points are similar; distances between clusters and their sizes on the map mean little. A cluster is named after words "
+    "that its rows use more than the others do: not every row has them, so read some before you count a cluster as a topic."
 )
 SKETCH = Markup('<p class="stage">A sketch, from the words of each row: the map can be drawn when the model has read all rows.</p>')
 PREVIEW = Markup('<p class="stage">Preview: the first two principal components. Draw the map to see named clusters.</p>')
