@@ -39,15 +39,19 @@ def bright(updates, tab):
     return np.frombuffer(base64.b64decode(json.loads(updates[tab.panel.bridge])["highlight"]), np.int32).tolist()
 
 
+def values(tab, session, **filters):
+    """What handlers get, with these filters in force."""
+    return {tab._session: session, tab.shown_colour: CLUSTERS, tab.bar.filter.state: Filtering(filters=filters)}
+
+
 def filtered(tab, session, **filters):
     """The answer to these filters."""
-    values = {tab._session: session, tab.shown_colour: CLUSTERS, tab.bar.filter.state: Filtering()}
-    return tab.panel._on_filter(values, sent(filters=filters))
+    return tab.panel._on_filter(values(tab, session), sent(filters=filters))
 
 
 def test_a_new_name_is_in_the_list_on_the_map_in_the_selection_and_in_the_files(tab, session):
     panel, attack = tab.panel, "<i>Log in</i> & out, of all the accounts there are"
-    before = panel._on_listed(session, CLUSTERS, sent(group=2))
+    before = panel._on_listed(values(tab, session), sent(group=2))
     assert "password" in before[panel.selection] and 'aria-pressed="true"' in before[panel.groups]
     after = panel._on_renamed(session, CLUSTERS, sent(group=2, name=attack))
     names, given = (json.loads(after[panel.bridge])[key] for key in ("names", "given"))
@@ -65,16 +69,16 @@ def test_a_new_name_is_in_the_list_on_the_map_in_the_selection_and_in_the_files(
 
 def test_only_clusters_can_be_renamed_in_the_list_and_where_one_is_selected(tab, session):
     panel = tab.panel
-    assert panel._on_listed(session, CLUSTERS, sent(group=2))[panel.selection].count('data-rename="2"') == 1
-    outliers = panel._on_listed(session, CLUSTERS, sent(group=-1))
-    lasso = panel._on_picked(session, CLUSTERS, sent(kind="lasso", rows=[1]))
+    assert panel._on_listed(values(tab, session), sent(group=2))[panel.selection].count('data-rename="2"') == 1
+    outliers = panel._on_listed(values(tab, session), sent(group=-1))
+    lasso = panel._on_picked(values(tab, session), sent(kind="lasso", rows=[1]))
     assert "data-rename" not in outliers[panel.selection] + lasso[panel.selection]
-    listed = panel._on_picked(session, CLUSTERS, sent(kind="all", rows=[]))[panel.groups]
+    listed = panel._on_picked(values(tab, session), sent(kind="all", rows=[]))[panel.groups]
     assert listed.count("data-rename=") == 3 and listed.count("data-group=") == 4  # the outliers are no cluster
     assert "data-rename" not in lists.colour_list(small_map(), "Column: team")
 
 
-def test_a_filter_is_a_selection_until_something_else_is_selected(tab, session):
+def test_a_filter_is_a_selection_and_stays_when_a_cluster_or_a_lasso_is_chosen_within_it(tab, session):
     panel, box = tab.panel, tab.bar.filter.box
     billing = filtered(tab, session, team=["Billing"])
     assert bright(billing, tab) == [0, 1, 2, 3, 7] and "5 sentences with team: Billing" in billing[tab.panel.status]
@@ -85,9 +89,13 @@ def test_a_filter_is_a_selection_until_something_else_is_selected(tab, session):
     assert "No sentences with amount from 500" in nobody[tab.panel.status] and "Remove a filter" in nobody[panel.selection]
     everything = filtered(tab, session)
     assert bright(everything, tab) == [] and "Click a point" in everything[panel.selection] and everything[box].label == "Filter"
-    filtered(tab, session, team=["Billing"])
-    other = tab.panel._on_listed(session, CLUSTERS, sent(group=1))
-    assert other[box].label == "Filter" and " checked" not in other[tab.bar.filter.menus]
+    inside = values(tab, session, team=["Billing"])
+    cluster = panel._on_listed(inside, sent(group=1))
+    assert bright(cluster, tab) == [7] and box not in cluster and tab.bar.filter.menus not in cluster
+    assert "1 sentence in “" in cluster[panel.status] and "”, with team: Billing" in cluster[panel.status]
+    assert bright(panel._on_picked(inside, sent(kind="lasso", rows=[3, 4])), tab) == [3]
+    near = panel._on_picked(inside, sent(kind="click", rows=[3]))  # its neighbours are of any team
+    assert near[box].label == "Filter" and " checked" not in near[tab.bar.filter.menus]
 
 
 def test_the_filter_is_offered_for_the_columns_of_the_map(tab, session):

@@ -1,13 +1,14 @@
 """What a session has of a map: before it is drawn, the map, what is selected on it, the names that its visitor gave to clusters.
 
-The same clustering has these names again when its corpus is opened or drawn again; with a saved corpus they are on disk.
+The same clustering has these names again when its corpus is opened or drawn again; with a saved corpus they are on disk, beside how
+the clusters were chosen that were named last: its first map has these.
 """
 
 import hashlib
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -124,7 +125,7 @@ def search_inside(session: Session) -> None:
 def named(library: Library, session: Session, corpus_map: CorpusMap) -> CorpusMap:
     """The map with the names that its clusters were given before."""
     earlier, key = session.get(GivenNames) or GivenNames(), _key(corpus_map)
-    names = earlier.by_clustering.get(key, _saved(library, corpus_map).get(key, {}))
+    names = earlier.by_clustering.get(key, _saved(library, corpus_map.projection.indexed)[0].get(key, {}))
     numbers = {str(number) for number in range(corpus_map.clustering.count)}
     return replace(corpus_map, given_names={int(n): name[:NAME_LENGTH] for n, name in names.items() if n in numbers})
 
@@ -134,24 +135,32 @@ def keep_names(library: Library, session: Session, corpus_map: CorpusMap) -> Non
     given = {_key(corpus_map): {str(number): name for number, name in corpus_map.given_names.items()}}
     kept = session.get(GivenNames) or GivenNames()
     session.put(GivenNames(_newest(kept.by_clustering, given)))
-    folder = library.folder / corpus_map.projection.indexed.saved_id
+    indexed = corpus_map.projection.indexed
+    folder = library.folder / indexed.saved_id
     if folder != library.folder and folder.is_dir():  # else it is not saved, or deleted meanwhile
+        names, grouping = _newest(_saved(library, indexed)[0], given), corpus_map.grouping if corpus_map.given_names else ()
         with writing("The names of the clusters"):
-            write_object(folder / FILE, {"names": _newest(_saved(library, corpus_map), given)})
+            write_object(folder / FILE, {"names": names, "grouping": grouping})
 
 
-def _saved(library: Library, corpus_map: CorpusMap) -> dict[str, dict[str, str]]:
-    """The names with the saved corpus; none if their file is damaged."""
-    path = library.folder / corpus_map.projection.indexed.saved_id / FILE
+def last_grouping(library: Library, indexed: IndexedCorpus) -> list[Any]:
+    """How the clusters of a saved corpus were chosen that were named last: method and number, as they were typed; else nothing."""
+    return _saved(library, indexed)[1]
+
+
+def _saved(library: Library, indexed: IndexedCorpus) -> tuple[dict[str, dict[str, str]], list[Any]]:
+    """The names with the saved corpus, and `last_grouping`; none if their file is damaged."""
+    path = library.folder / indexed.saved_id / FILE
     if not path.is_file():
-        return {}
+        return {}, []
     try:
         with reading("The file of cluster names", "Name the clusters again."):
-            names = read_object(path)["names"]
-            return {key: {str(n): str(name) for n, name in given.items()} for key, given in names.items()}
+            content = read_object(path)
+            names = {key: {str(n): str(name) for n, name in given.items()} for key, given in content["names"].items()}
+            return names, list(content.get("grouping", ()))
     except UserError as error:
         log.warning("%s", error)
-        return {}
+        return {}, []
 
 
 def _newest(kept: Mapping[str, Mapping[str, str]], given: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[str, str]]:

@@ -21,18 +21,13 @@ from sbert_app.mapping.keywords import LABEL, SEPARATOR, names
 from sbert_app.mapping.projection import Points
 from sbert_app.ui.kit.html import BELOW, GREY, INK, TEAL, Figure, as_text, quiet, short
 
-# Of clusters and values, distinguishable on light and dark.
-PALETTE = (
+PALETTE = (  # of clusters and values, distinguishable on light and dark
     "#14988d", "#d97706", "#4f6fd0", "#d0455f", "#7a5cc0", "#5a8f3c", "#c2479d", "#a3584a", "#3f9fd0", "#8a8f1f",
     "#e5806a", "#2f6f9f", "#b07cd8", "#2f9e62", "#c9a227", "#9a3b6b", "#6fb1a0", "#8d6e9f", "#b5651d", "#7f9fd8",
 )  # fmt: skip
 SCALE = [[0, "#a3a3ad"], [0.3, "#7fb0ac"], [0.55, "#14988d"], [0.8, "#d97706"], [1, "#d0455f"]]  # from grey (low) to red (high)
-# Of values in their order, from low to high; two values have unrelated colours.
-LEAST_NUMBERS = 3
-ORDERED = (
-    "#6b7fd7", "#4f97c8", "#3fa6a8", "#45ab83", "#6fae57", "#a3ab35",
-    "#cfa12b", "#df8a34", "#e06c46", "#d8505a", "#c43a6b", "#a82f72",
-)  # fmt: skip
+# Of three and more numbers, from low to high.
+ORDERED = "#6b7fd7 #4f97c8 #3fa6a8 #45ab83 #6fae57 #a3ab35 #cfa12b #df8a34 #e06c46 #d8505a #c43a6b #a82f72".split()
 TEXTS_UP_TO = 20_000  # points; with more, sentences are requested on hover, as they would be most of the data sent
 HOVER_LENGTH, LINE_LENGTH = 160, 56
 FEW_NAMES = 20  # with more clusters, names are smaller
@@ -41,7 +36,7 @@ BLANK = "rgba(138,138,148,0.35)"  # a row without a value
 BUTTONS = 34  # pixels above the points, for plotly's buttons
 LARGEST, SMALLEST = 8.0, 2.2  # point sizes in pixels
 FAINTEST = 0.2
-NO_ROW = -1  # alone, it fades all rows; the page takes an empty list for "all bright"
+NO_ROW = -1  # alone, it fades all rows; an empty list keeps all bright
 
 
 def layout_figure(points: Points, rows: NDArray[np.int64]) -> Figure:
@@ -67,8 +62,7 @@ def map_figure(corpus_map: CorpusMap, by: str = CLUSTERS, texts: bool = False) -
     meta |= {"others": corpus_map.other_centres()} if corpus_map.comparison else {}
     # For categories of a column and rows without a value, not for clusters, named on the map.
     legend = colours.of_column if isinstance(colours, Categories) else not np.isfinite(colours.values).all()
-    title = {"text": as_text(short(colours.title, 28))} if isinstance(colours, Categories) else {}
-    figure.update_layout(meta=meta, annotations=_names(corpus_map), showlegend=legend, legend={"title": title})
+    figure.update_layout(meta=meta, annotations=_names(corpus_map), showlegend=legend, legend_title_text=as_text(colours.title))
     return figure
 
 
@@ -86,7 +80,7 @@ def _categories(points: Points, rows: NDArray[np.int64], categories: Categories,
 
 def colour_of(code: int, numbers: int = 0) -> str:
     """The colour of a category; grey for rows without one. numbers: the first so many are numbers, from low to high."""
-    if numbers >= LEAST_NUMBERS:
+    if numbers > 2:
         return ORDERED[round((len(ORDERED) - 1) * code / (numbers - 1))] if 0 <= code < numbers else GREY
     return PALETTE[code % len(PALETTE)] if code >= 0 else GREY
 

@@ -79,8 +79,10 @@ class MapTab:
             return updates  # the tab was opened at the same time
         updates |= {**self._cleared(), **self.job.idle()}
         if (corpus_map := session.get(CorpusMap)) is None:
-            label = view.draw_label(session.get(IndexedCorpus))
-            return {**updates, self.plot: None, self.bar.start: gr.Button(label, variant="primary", interactive=True)}
+            indexed = session.get(IndexedCorpus)
+            start = gr.Button(view.draw_label(indexed), variant="primary", interactive=True)
+            grouping = ClusterOptions.read(*(kept.last_grouping(self._bench.library, indexed) if indexed else ()))
+            return {**updates, self.plot: None, self.bar.start: start, **self.bar.options.set(grouping.method, grouping.count)}
         query = corpus_map.query.query if corpus_map.query else ""
         shown = {**self._grouped(session, corpus_map), self.bar.start: gr.Button(**AGAIN), self.bar.query: query}
         return {**updates, **shown, **self.bar.options.set(*corpus_map.grouping), **self.panel.compare.shown(corpus_map, 0.0)}

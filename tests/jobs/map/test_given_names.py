@@ -6,7 +6,7 @@ import pytest
 
 from sbert_app.jobs.corpus.opening import delete_saved, open_saved, saved_corpora
 from sbert_app.jobs.map.job import ClusterOptions, regroup, rename
-from sbert_app.jobs.map.kept import FILE
+from sbert_app.jobs.map.kept import FILE, last_grouping
 from sbert_app.runtime.workbench import Workbench, close
 from sbert_app.settings import Settings
 from tests.jobs.map.test_cluster_map import drawn, opened
@@ -39,11 +39,12 @@ def test_a_saved_corpus_has_its_cluster_names_when_another_session_opens_it(benc
     later = bench.sessions.open()
     (saved,) = saved_corpora(bench)
     open_saved(bench, later, saved.id)
+    assert last_grouping(bench.library, later.corpus()) == ["k-means", 3]
     assert drawn(bench, later, "", 3).names[1] == "Money back"
     assert "Money back" not in drawn(bench, later, "", 2).names  # other clusters
     assert regroup(bench, later, ClusterOptions(count=3)).names[1] == "Money back"
     rename(bench, later, 1, "")
-    assert "Money back" not in drawn(bench, later, "", 3).names
+    assert "Money back" not in drawn(bench, later, "", 3).names and last_grouping(bench.library, later.corpus()) == []
 
 
 @pytest.mark.parametrize("bench", [True], indirect=True)
