@@ -152,7 +152,7 @@ def mended(table: Table, columns: Sequence[str], mends: Collection[str]) -> Tabl
         if DATES in mends and column not in columns and (dates := in_iso(frame[column])) is not None:
             frame[column], _ = dates
     texts, gone, skipped = joined(frame, columns), np.zeros(len(frame), bool), list(table.skipped)
-    for mend, which, reason in ((NOTHING, _says_nothing, "says nothing"), (REPEATS, _again, REPEATED)):
+    for mend, which, reason in ((NOTHING, _says_nothing, "nothing said"), (REPEATS, _again, REPEATED)):
         if mend in mends:
             out = which(texts) & ~gone
             skipped += [Skip(row, reason) for row in table.rows[out].tolist()]

@@ -52,6 +52,7 @@ class ColourScale:
     title: str
     values: NDArray[np.float32]  # (n,), NaN where a row has none
     ticks: list[tuple[float, str]]  # positions on the scale and their labels
+    of_column: bool = False
     notes: tuple[str, ...] = ()  # which rows of a column have no colour because they could not be read
 
 
@@ -80,7 +81,8 @@ def colouring(corpus_map: CorpusMap, by: str = CLUSTERS) -> Categories | ColourS
 def _column(name: str, cells: "pd.Series[str]") -> Categories | ColourScale:
     column = read(cells)
     if column is not None and cells.nunique() > FEW_VALUES and np.isfinite(column.values).any():
-        return replace(_scale(name, column.values, cells), notes=tuple(column.unread.in_words("grey on the map")))
+        notes = tuple(column.unread.in_words("grey on the map"))
+        return replace(_scale(name, column.values, cells), of_column=True, notes=notes)
     cells = written_once(cells)
     counts = cells.value_counts()
     frequent = [str(value) for value in counts.index[: MOST_CATEGORIES if len(counts) <= MOST_CATEGORIES else MOST_CATEGORIES - 1]]

@@ -104,7 +104,7 @@ def table_summary(table: Table, column: str, prose: bool, faults: Sequence[Findi
     """What was read from a file, the guessed text column, and what is wrong, each with its rows and examples."""
     guess = "The text seems to be in" if prose else "No column looks like sentences; the closest is"
     size = f"{amount(len(table.frame), 'row')}, {amount(len(table.frame.columns), 'column')}"
-    head = Markup('<p class="read"><b>{}</b>: {}. {} <b>{}</b>.</p>').format(table.name, size, guess, column)
+    head = Markup('<p class="read"><b>{}</b>: {}. {} <b>{}</b></p>').format(table.name, size, guess, column)
     listed = Markup('<ul class="faults">{}</ul>').format(Markup().join(map(_fault, faults))) if faults else Markup()
     return head + listed + html.notes([*table.notes, *skipped_summary(table.skipped)])
 

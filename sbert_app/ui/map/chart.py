@@ -36,7 +36,6 @@ BLANK = "rgba(138,138,148,0.35)"  # a row without a value
 BUTTONS = 34  # pixels above the points, for plotly's buttons
 LARGEST, SMALLEST = 8.0, 2.2  # point sizes in pixels
 FAINTEST = 0.2
-NO_ROW = -1  # alone, it fades all rows; an empty list keeps all bright
 
 
 def layout_figure(points: Points, rows: NDArray[np.int64]) -> Figure:
@@ -62,8 +61,12 @@ def map_figure(corpus_map: CorpusMap, by: str = CLUSTERS, texts: bool = False) -
     meta |= {"others": corpus_map.other_centres()} if corpus_map.comparison else {}
     # For categories of a column and rows without a value, not for clusters, named on the map.
     legend = colours.of_column if isinstance(colours, Categories) else not np.isfinite(colours.values).all()
-    figure.update_layout(meta=meta, annotations=_names(corpus_map), showlegend=legend, legend_title_text=as_text(colours.title))
+    figure.update_layout(meta=meta, annotations=_names(corpus_map), showlegend=legend, legend_title=_title(colours))
     return figure
+
+
+def _title(colours: Categories | ColourScale) -> dict[str, str]:
+    return {"text": as_text(short(colours.title, 28)), "side": "top"}
 
 
 def _categories(points: Points, rows: NDArray[np.int64], categories: Categories, sentences: Sequence[str] | None) -> list[Figure]:
@@ -91,10 +94,11 @@ def _scaled(points: Points, rows: NDArray[np.int64], scale: ColourScale, sentenc
     blank, filled = rows[~has_value], rows[has_value]
     blank_trace = _points(points[blank], blank, total, BLANK, f"no value ({len(blank):,})", sentences)
     trace = _points(points[filled], filled, total, GREY, scale.title, sentences)
-    bar: dict[str, Any] = {"title": {"text": as_text(short(scale.title, 28)), "side": "top"}, "orientation": "h", "thickness": 8}
-    bar |= {"len": 0.5, "x": 0.08, "xanchor": "left", "y": -0.01, "yanchor": "top", "outlinewidth": 0}
+    bar: dict[str, Any] = {"title": _title(scale), "orientation": "h", "thickness": 8, "len": 0.5, "outlinewidth": 0}
+    bar |= {"x": 0.22 if len(blank) else 0.08, "xanchor": "left", "y": -0.01, "yanchor": "top"}
     bar |= {"tickvals": [value for value, _ in scale.ticks], "ticktext": [as_text(text) for _, text in scale.ticks]}
-    trace.marker.update(color=scale.values[filled], colorscale=SCALE, showscale=len(scale.ticks) > 1, colorbar=bar)
+    trace.marker.update(color=scale.values[filled], showscale=len(scale.ticks) > 1, colorbar=bar)
+    trace.marker.colorscale = ORDERED if scale.of_column else SCALE
     trace.showlegend = False
     return [blank_trace, trace] if len(blank) else [trace]
 
@@ -157,7 +161,8 @@ def labels(corpus_map: CorpusMap) -> list[str]:
     """The name of each cluster as it is on the map, then of each group of clusters."""
     given, words = corpus_map.given_names, corpus_map.projection.words
     groups = [_label(name) for level in corpus_map.levels[1:] for name in names(words.keywords(level.labels))]
-    own = [_given(given[number]) if number in given else _label(name) for number, name in enumerate(corpus_map.made_names)]
+    whole = {number: "<br>".join(map(as_text, textwrap.wrap(name, TERM_LENGTH))) for number, name in given.items()}
+    own = [whole.get(number) or _label(name) for number, name in enumerate(corpus_map.made_names)]
     for group, cluster in corpus_map.alone.items():
         groups[group] = own[cluster]
     return own + groups
@@ -173,11 +178,6 @@ def _label(name: str) -> str:
     terms = [short(term, TERM_LENGTH) for term in name.split(SEPARATOR)[:LABEL]]
     line = SEPARATOR.join(terms)
     return as_text(line) if len(line) <= ONE_LINE else "<br>".join(as_text(term) for term in terms)
-
-
-def _given(name: str) -> str:
-    """The whole name that a visitor gave, in lines."""
-    return "<br>".join(as_text(line) for line in textwrap.wrap(name, TERM_LENGTH))
 
 
 def _wrapped(sentence: str) -> str:
@@ -202,7 +202,7 @@ def renamed(corpus_map: CorpusMap) -> str:
 
 def highlight(rows: NDArray[np.integer] | None, ringed: Points | None = None, **parts: Any) -> str:
     """A message: keep these rows bright and fade the others (None: all bright); draw rings around these positions, (k, 2)."""
-    bright = np.array([] if rows is None else [NO_ROW], np.int32) if rows is None or not len(rows) else rows
+    bright = np.array([] if rows is None else [-1], np.int32) if rows is None or not len(rows) else rows  # -1: no row
     return message(highlight=_base64(bright, np.int32), rings=[] if ringed is None else ringed.ravel().tolist(), **parts)
 
 

@@ -198,7 +198,7 @@ class MapPanel:
         return {**renamed, **(self._titled(session, corpus_map, selected) if selected else {})}
 
     def _listed(self, session: Session, corpus_map: CorpusMap, colour: str, selected: Selection, shown: str = "") -> Updates:
-        """Keep the selection, and list its rows, with no filter but those it is within. shown: a message, "": its rows are bright."""
+        """Keep the selection, and list its rows, with no filter but its own. shown: a message, "" for its rows alone bright."""
         session.put(selected)
         return {
             **self._titled(session, corpus_map, selected),
