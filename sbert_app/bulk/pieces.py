@@ -143,6 +143,5 @@ def digest(*texts: str) -> str:
     """A name for these texts together, 32 hex digits."""
     state = hashlib.blake2b(digest_size=16)
     for text in texts:
-        state.update(text.encode())
-        state.update(b"\0")  # occurs in no text: see wording.storable
+        state.update(f"{text}\0".encode())  # NUL occurs in no text: see wording.storable
     return state.hexdigest()
