@@ -54,8 +54,7 @@ def open_job(call: Call, options: OpenOptions) -> Steps:
         "recall": facts.recall,
         "recall_queries": facts.recall_queries,
     }
-    line = f"Collection '{opened.name}': {opened.rows:,} rows, {opened.index}, model {facts.model}."
-    yield Outcome(summary, [line])
+    yield Outcome(summary, [f"Collection '{opened.name}': {opened.rows:,} rows, {opened.index}, model {facts.model}."])
 
 
 def open_address(bench: Workbench, session: Session, address: str) -> OpenCollection:

@@ -180,11 +180,8 @@ def _steps(
 
 def _cosines(unit: Vectors, first: Rows, second: Rows) -> Vectors:
     """The cosine of unit rows first[i] and second[i], (n,)."""
-    scores = np.empty(len(first), dtype=np.float32)
-    for start in range(0, len(first), BLOCK):
-        block = slice(start, start + BLOCK)
-        scores[block] = np.einsum("nd,nd->n", unit[first[block]], unit[second[block]])
-    return scores
+    blocks = [slice(start, start + BLOCK) for start in range(0, len(first), BLOCK)]
+    return np.concatenate([np.einsum("nd,nd->n", unit[first[block]], unit[second[block]]) for block in blocks])
 
 
 SCORE_PAIRS = Job("score_pairs", Needs.PAIRS, ScorePairsOptions, score_pairs, "pairs", makes_file=True)

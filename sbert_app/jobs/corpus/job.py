@@ -77,8 +77,7 @@ def index_corpus(call: Call, options: IndexOptions) -> Steps:
         "seconds": step.seconds,
         "notes": notes,
     }
-    rows = amount(len(source), "row")
-    further = [f"{rows}, {amount(passages, 'passage')} of long texts."] if passages else []
+    further = [f"{amount(len(source), 'row')}, {amount(passages, 'passage')} of long texts."] if passages else []
     yield Outcome(summary, [f"Sentences from column '{', '.join(source.columns)}'.", *further, *notes])
 
 
