@@ -163,13 +163,9 @@ def write_failure(error: BaseException) -> OSError | None:
 def atomic_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder to fill; it becomes `target` when the block ends and is deleted if the block fails."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _hidden(target, NEW)
-    temporary.mkdir()
-    try:
+    with replacing(target) as temporary:
+        temporary.mkdir()
         yield temporary
-        temporary.rename(target)
-    finally:
-        _remove(temporary)
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -180,13 +176,13 @@ def write_whole(path: Path, text: str) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield the path of a file to write; it becomes `path` when the block ends and is deleted if the block fails."""
+    """Yield the path of a file or folder to write; it becomes `path` when the block ends and is deleted if the block fails."""
     temporary = _hidden(path, NEW)
     try:
         yield temporary
         temporary.replace(path)
     finally:
-        temporary.unlink(missing_ok=True)
+        _remove(temporary)
 
 
 def discard(path: Path) -> None:

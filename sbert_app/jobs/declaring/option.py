@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -133,13 +134,11 @@ def json_object(name: str) -> Kind:
     """A JSON object; in the shell as text."""
 
     def check(value: Any, _: Limits) -> dict[str, Any]:
-        try:
-            parsed = json.loads(value) if isinstance(value, str) else value
-        except ValueError as error:
-            raise UserError(f"The {name} must be a JSON object.") from error
-        if not isinstance(parsed, dict):
+        with suppress(ValueError):
+            value = json.loads(value) if isinstance(value, str) else value
+        if not isinstance(value, dict):
             raise UserError(f"The {name} must be a JSON object.")
-        return parsed
+        return value
 
     return Kind(dict[str, Any], check)
 

@@ -60,9 +60,7 @@ def train_here(bench: Workbench, run: Run) -> Iterator[Event]:
 
     with writing("The run"):
         run.set_state(RUNNING)
-        for event in Execution(run, bench.registry.trainable, bench.registry.hardware).work():
-            if event:
-                yield event
+        yield from filter(None, Execution(run, bench.registry.trainable, bench.registry.hardware).work())
 
 
 def resume(bench: Workbench, run_id: str, owner: str = "") -> RunInfo:

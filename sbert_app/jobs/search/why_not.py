@@ -19,6 +19,7 @@ from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import choice, json_object, option, sentence, whole
 from sbert_app.jobs.search.job import WAYS
 from sbert_app.jobs.search.open_corpus import HINT as QUERY_HINT
+from sbert_app.jobs.search.ranked_hits import encode_query
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors, unit_rows
@@ -72,17 +73,11 @@ def why_not(bench: Workbench, session: Session, asked: WhyNotOptions) -> Miss:
     else:
         place = indexed.corpus.find_text(asked.expected, mask)
     if place is None:
-        closeness = indexed.embeddings @ _embedded(bench, encoder, asked.expected, encoder.document_prompt)
+        closeness = indexed.embeddings @ unit_rows(bench.device.encode(encoder, [asked.expected], encoder.document_prompt))[0]
         in_corpus, place = False, int(closeness.argmax())
-    vector = _embedded(bench, encoder, asked.query, encoder.prompt("query"))
+    vector, _ = encode_query(bench.device, asked.query, encoder)
     search = _Search(indexed, asked.query, vector, asked.top, filters, asked.ranking or DEFAULT_RANKING, mask)
     return replace(_miss(bench, encoder, search, place), in_corpus=in_corpus)
-
-
-def _embedded(bench: Workbench, encoder: "Encoder", text: str, prompt: str) -> Vectors:
-    """The unit vector of a text, (dim,)."""
-    vectors = unit_rows(bench.device.encode(encoder, [text], prompt))
-    return vectors.ravel()
 
 
 @dataclass(frozen=True)
