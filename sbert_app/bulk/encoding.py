@@ -141,9 +141,8 @@ class RayEngine:
         on_gpu = encoder.hardware.device.type == "cuda" and gpus > 0
         workers = min(self._workers or (gpus if on_gpu else max(1, cpus // THREADS)), pieces)
         threads = max(1, min(THREADS, cpus // workers))
-        by_name = encoder.name == DEFAULT_ENCODER or encoder.folder is None
         settings = replace(self._settings, precision=encoder.hardware.precision)
-        model = encoder.name if by_name else str(encoder.folder)
+        model = encoder.name if encoder.name == DEFAULT_ENCODER or encoder.folder is None else str(encoder.folder)
         constructor = settings, model, encoder.fingerprint, threads, str(self._shards.folder)
         return constructor, workers, {"num_gpus": 1} if on_gpu else {"num_cpus": threads}
 

@@ -105,5 +105,4 @@ class Summary:
     work: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        rate = self.encoded / self.encoding_seconds if self.encoding_seconds else 0.0
-        return asdict(self) | {"encoded_per_second": rate}
+        return asdict(self) | {"encoded_per_second": self.encoded / self.encoding_seconds if self.encoding_seconds else 0.0}
