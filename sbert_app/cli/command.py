@@ -68,9 +68,8 @@ SUBJECTS: dict[Needs, list[inspect.Parameter]] = {
 
 def add_command(job: Job, app: typer.Typer) -> None:
     """Add a job's command to the typer app."""
-    options = [_option(job, argument) for argument in arguments(job.options) if argument.shell]
     needed = SUBJECTS[job.needs] if job.collections else [FILE, *SUBJECTS[Needs.CORPUS][1:-1]]  # without --store
-    parameters = [*needed, *options, JSON]
+    parameters = [*needed, *(_option(job, argument) for argument in arguments(job.options) if argument.shell), JSON]
 
     def command(**values: Any) -> None:
         subject = {each.name: values.pop(each.name) for each in needed}

@@ -83,7 +83,6 @@ def _summary(scored: ScoredPairs) -> dict[str, Any]:
 def _lines(scored: ScoredPairs) -> list[str]:
     count, columns = len(scored.scores), scored.columns
     head = f"{count:,} {plural(count, 'pair', 'pairs')} of {scored.table.name} scored: “{columns.first}” and “{columns.second}”."
-    notes = [*skipped_summary(scored.reading.skipped), *scored.reading.notes]
     if scored.labels and scored.agreement:
         agreement = [wording.sentence(scored.labels, scored.agreement), *wording.left_out(scored.labels)]
         agreement.append(wording.details(scored.labels, scored.agreement))
@@ -91,7 +90,7 @@ def _lines(scored: ScoredPairs) -> list[str]:
     else:
         agreement, titles, sides = [], wording.EXTREMES, scored.extremes()
     shown = [line for title, pairs in zip(titles, sides, strict=True) if pairs for line in (f"{title}:", *map(_line, pairs))]
-    return [head, *notes, *agreement, *shown]
+    return [head, *skipped_summary(scored.reading.skipped), *scored.reading.notes, *agreement, *shown]
 
 
 def _line(pair: ShownPair) -> str:
@@ -139,8 +138,7 @@ def score_opened(bench: Workbench, session: Session, columns: PairColumns, model
 
 def _read(bench: Workbench, table: Table, columns: PairColumns) -> Usable:
     """Read the usable rows, and their labels if a column of labels is chosen."""
-    roles = ColumnRoles("positives", columns.sentences)
-    reading = read_examples(table, roles, bench.settings.limits, repeats=True, least=1)
+    reading = read_examples(table, ColumnRoles("positives", columns.sentences), bench.settings.limits, repeats=True, least=1)
     if not columns.labels:
         return reading, None
     check_columns(table, [*columns.sentences, columns.labels])
@@ -173,8 +171,7 @@ def _steps(
     yield Step("Comparing with the labels" if labels else "Sorting")
     agreement = None
     if labels:
-        gold = labels.gold[labels.labelled]
-        agreement = label_agreement(labels.kind, scored.scores[labels.labelled].astype(np.float64), gold)
+        agreement = label_agreement(labels.kind, scored.scores[labels.labelled].astype(np.float64), labels.gold[labels.labelled])
     yield Step("Scored", seconds=scored.seconds, result=replace(scored, labels=labels, agreement=agreement))
 
 

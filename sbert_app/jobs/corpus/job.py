@@ -111,8 +111,7 @@ def index(
     for mend in mends:
         validation.one_of(mend, "mend", MENDS)
     table = mended(table, existing(table, columns), mends) if mends else table
-    corpus = read_corpus(table, columns, bench.settings.limits)
-    yield from _run(bench, session, corpus, model, early)
+    yield from _run(bench, session, read_corpus(table, columns, bench.settings.limits), model, early)
 
 
 def index_again(bench: Workbench, session: Session, model: str) -> Iterator[Step[IndexedCorpus]]:

@@ -145,8 +145,7 @@ def json_object(name: str) -> Kind:
 
 def upload() -> Kind:
     """A file, read at once, so that the upload can be deleted while the job waits."""
-    path = local("file")
-    return Kind(Path, lambda value, limits: read_table(path.check(value, limits), limits), upload=True)
+    return Kind(Path, lambda value, limits: read_table(local("file").check(value, limits), limits), upload=True)
 
 
 def local(thing: Literal["file", "folder"]) -> Kind:

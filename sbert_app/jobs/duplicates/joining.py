@@ -68,8 +68,7 @@ def join(opened: OpenCollection) -> Iterator[Step[Mined]]:
     corpus = replace(corpus_of(opened.name, table, opened.facts), store=opened.key)
     copies = Copies.of(table.column(SENTENCE).to_pylist())
     pairs = _of_nodes(closest, copies, corpus.rows)
-    empty = np.empty((0, opened.facts.dim), dtype=np.float32)
-    indexed = replace(opened.sample, corpus=corpus, embeddings=empty, passages=None)
+    indexed = replace(opened.sample, corpus=corpus, embeddings=np.empty((0, opened.facts.dim), np.float32), passages=None)
     mined = Mined(indexed, Duplicates(copies, pairs), {}, joined=Joined(done, total, NEIGHBOURS, opened.index))
     yield Step(COMPARING, expected, expected, result=mined)
 

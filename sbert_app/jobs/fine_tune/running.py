@@ -163,8 +163,7 @@ def free_name(bench: Workbench, preferred: str) -> str:
     """An unused model name close to the preferred one."""
     base = re.sub(r"[^\w.-]+", "-", preferred, flags=re.ASCII).strip("-._")[:50] or "model"
     used = {info.name for info in bench.registry.list()}
-    names = (base, *(f"{base}-{i}" for i in range(2, len(used) + 3)))
-    return next(name for name in names if name not in used)
+    return next(name for name in (base, *(f"{base}-{i}" for i in range(2, len(used) + 3))) if name not in used)
 
 
 def zip_model(bench: Workbench, run_id: str, folder: Path, owner: str = "") -> Path:
@@ -173,9 +172,8 @@ def zip_model(bench: Workbench, run_id: str, folder: Path, owner: str = "") -> P
     name = re.sub(r"[^\w.-]+", "-", run.info().name).strip("-.") or "model"
     path = folder / f"{name}.zip"
     with writing("The zip"), zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:  # weights do not compress
-        for file in sorted(run.model.rglob("*")):
-            if file.is_file():
-                archive.write(file, Path(name) / file.relative_to(run.model))
+        for file in sorted(filter(Path.is_file, run.model.rglob("*"))):
+            archive.write(file, Path(name) / file.relative_to(run.model))
     return path
 
 

@@ -50,8 +50,7 @@ class DrawingBegun:
 
 def mapped_corpus(bench: Workbench, session: Session, model: str = DEFAULT_ENCODER) -> IndexedCorpus:
     """The session's corpus, or the example tickets embedded with this model."""
-    corpus = session.get(IndexedCorpus)
-    return corpus or bench.examples.indexed(CALIBRATION_EXAMPLE, bench.registry.encoder(model))
+    return session.get(IndexedCorpus) or bench.examples.indexed(CALIBRATION_EXAMPLE, bench.registry.encoder(model))
 
 
 def own_model(session: Session, model: str) -> str:

@@ -54,8 +54,7 @@ def why_not_job(call: Call, options: WhyNotOptions) -> Steps:
         and those that look like typos, filters that hide it, read and length (characters that the model reads, and all), skipped.
     """
     miss = why_not(call.bench, call.session, options)
-    summary = {"reason": miss.reason, "in_words": miss.in_words, **asdict(miss)}
-    yield Outcome(summary, miss.lines)
+    yield Outcome({"reason": miss.reason, "in_words": miss.in_words, **asdict(miss)}, miss.lines)
 
 
 def why_not(bench: Workbench, session: Session, asked: WhyNotOptions) -> Miss:
@@ -180,8 +179,7 @@ def _missed_by_index(search: _Search, place: int) -> bool:
         return False
     rows = search.rank(DENSE).rows
     last = float(search.indexed.cosines(search.vector, rows)[0].min()) if len(rows) else -1.0
-    own = float(search.indexed.cosines(search.vector, np.array([place]))[0][0])
-    return place not in rows and own > last + ROUNDING
+    return place not in rows and float(search.indexed.cosines(search.vector, np.array([place]))[0][0]) > last + ROUNDING
 
 
 WHY_NOT = Job("why_not", Needs.CORPUS, WhyNotOptions, why_not_job, "why_not", quick=True, collections=False)
