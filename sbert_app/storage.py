@@ -123,8 +123,7 @@ def writing(thing: str) -> Iterator[None]:
     except UserError:
         raise
     except Exception as error:
-        failure = write_failure(error)
-        if failure is None:
+        if (failure := write_failure(error)) is None:
             raise
         way_out = "Free some space, then try again." if failure.errno in FULL else "Check who may write to the data home."
         raise UserError(f"{thing} cannot be written: {failure.strerror}. {way_out}") from error

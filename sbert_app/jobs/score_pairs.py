@@ -60,8 +60,7 @@ def score_pairs(call: Call, options: ScorePairsOptions) -> Steps:
     table, scored = call.required_table(), None
     columns = choose_pair_columns(table.frame, options.first_column, options.second_column, options.label_column)
     for step in _steps(call.bench, table, _read(call.bench, table, columns), options.model, call.stop):
-        scored = step.result
-        if scored is None:
+        if (scored := step.result) is None:
             yield step
     if scored is None:
         return

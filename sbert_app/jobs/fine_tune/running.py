@@ -178,7 +178,6 @@ def zip_model(bench: Workbench, run_id: str, folder: Path, owner: str = "") -> P
 
 
 def _with_model(bench: Workbench, run_id: str, owner: str) -> Run:
-    run = find(bench, run_id, owner)
-    if not run.info().has_model:
+    if not (run := find(bench, run_id, owner)).info().has_model:
         raise UserError("This run has no model yet. Wait until it finishes, or stop it to keep the best checkpoint.")
     return run

@@ -141,8 +141,7 @@ def keep_names(library: Library, session: Session, corpus_map: CorpusMap) -> Non
 
 def _saved(library: Library, corpus_map: CorpusMap) -> dict[str, dict[str, str]]:
     """The names with the saved corpus; none if their file is damaged."""
-    path = library.folder / corpus_map.projection.indexed.saved_id / FILE
-    if not path.is_file():
+    if not (path := library.folder / corpus_map.projection.indexed.saved_id / FILE).is_file():
         return {}
     try:
         with reading("The file of cluster names", "Name the clusters again."):

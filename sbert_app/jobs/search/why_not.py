@@ -104,8 +104,7 @@ def _miss(bench: Workbench, encoder: "Encoder", search: _Search, place: int) -> 
     """What is to know about the row at this place of the corpus."""
     from sbert_app.models.tokens import characters_read, is_one_piece  # imports torch
 
-    hiding = _hiding(search, place)
-    if hiding:
+    if hiding := _hiding(search, place):
         search = replace(search, filters={}, mask=None)
     indexed, text = search.indexed, search.indexed.corpus.sentences[place]
     standings = (*_apart(search, place), *_fused(bench, encoder, search, place))
