@@ -13,7 +13,6 @@ from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 
 Options = TypeVar("Options")
-Check = Callable[[Any, Limits], Any]
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,7 @@ class Kind:
     """The type of an option, and the check for values from outside, which raises UserError."""
 
     type: Any
-    check: Check
+    check: Callable[[Any, Limits], Any]
     upload: bool = False  # a file that the caller uploads, or a path in the shell
     output: bool = False  # a path that the shell writes to; not available in endpoints
 
