@@ -47,12 +47,10 @@ class Argument:
         return self.flag or f"--{self.name.replace('_', '-')}"
 
 
-def option(
-    about: str, kind: Kind, default: Any = MISSING, *, flag: str = "", shell: bool = True, endpoint: bool | None = None
-) -> Any:
-    """A field of an options dataclass. Outputs exist in the shell only, all others everywhere."""
-    endpoint = not kind.output if endpoint is None else endpoint
-    metadata = {"kind": kind, "about": about, "flag": flag, "shell": shell, "endpoint": endpoint, "default": default}
+def option(about: str, kind: Kind, default: Any = MISSING, *, flag: str = "", shell: bool = True, endpoint: bool = True) -> Any:
+    """A field of an options dataclass. Outputs exist in the shell only, whatever `endpoint` says."""
+    offered = endpoint and not kind.output
+    metadata = {"kind": kind, "about": about, "flag": flag, "shell": shell, "endpoint": offered, "default": default}
     if isinstance(default, (list, dict)):
         return field(default_factory=lambda: type(default)(default), metadata=metadata)
     return field(default=default, metadata=metadata)
