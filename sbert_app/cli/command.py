@@ -78,7 +78,7 @@ def add_command(job: Job, app: typer.Typer) -> None:
         try:
             _check_paths(arguments(job.options), values, subject.get("file"))
             checked = read(job.options, values, bench.settings.limits)
-            outcome = _run(job, bench, checked, **subject)
+            outcome = _run(job, bench, checked, subject)
             if job is CLUSTER_MAP:  # leaves its file to the shell
                 _write_map(outcome.value, checked, checked.out)
             show(job, outcome, as_json)
@@ -122,19 +122,12 @@ def _option(job: Job, argument: Argument) -> inspect.Parameter:
     return named(argument.name, kind if default is not None else kind | None, argument.about, default, name)
 
 
-def _run(
-    job: Job,
-    bench: Workbench,
-    options: Any,
-    file: Path | None = None,
-    column: list[str] | None = None,
-    indexed_with: str = "",
-    store: str | None = None,
-) -> Outcome:
-    """Read and, if needed, index the file or open the collection, then run the job."""
+def _run(job: Job, bench: Workbench, options: Any, subject: Mapping[str, Any]) -> Outcome:
+    """Read and, if needed, index the file or open the collection, then run the job. subject: by the names in SUBJECTS."""
+    file, store = subject.get("file"), subject.get("store")
     if job.needs is Needs.CORPUS and (file is None) == (store is None):
         raise UserError("Name a file or, with --store, a collection: one of the two.")
-    call = Call(bench, columns=column or [])
+    call = Call(bench, columns=subject.get("column") or [])
     if file is not None:
         if not file.is_file():
             raise UserError(f"There is no file '{file}'. Check the path.")
@@ -143,10 +136,10 @@ def _run(
         return run_to_outcome(job.steps(call, options))
     start = time.perf_counter()
     if store is None:
-        subject, subject_options = INDEX_CORPUS, IndexOptions(indexed_with, getattr(options, "whole", True))
+        before, asked = INDEX_CORPUS, IndexOptions(subject["indexed_with"], getattr(options, "whole", True))
     else:
-        subject, subject_options = OPEN_COLLECTION, OPEN_COLLECTION.options(store)
-    indexed = run_to_outcome(subject.steps(call, subject_options))
+        before, asked = OPEN_COLLECTION, OPEN_COLLECTION.options(store)
+    indexed = run_to_outcome(before.steps(call, asked))
     for line in indexed.lines:
         print_note(line)
     seconds = {"index" if store is None else "open": time.perf_counter() - start}
