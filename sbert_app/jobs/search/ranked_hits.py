@@ -46,18 +46,11 @@ def different_texts(rank: Callable[[int], tuple[IndexedCorpus, Ranking]], wanted
 
 
 def hits_of(
-    device: Device,
-    query: str,
-    indexed: IndexedCorpus,
-    encoder: "Encoder",
-    ranked: Ranking,
-    top: int,
-    before: dict[str, float],
-    ranking: str,
+    device: Device, query: str, indexed: IndexedCorpus, encoder: "Encoder", ranked: Ranking, top: int, ranking: str
 ) -> SearchResult:
-    """The `top` hits of a ranking, for MAXSIM compared word by word. before: milliseconds of earlier stages."""
+    """The `top` hits of a ranking, for MAXSIM compared word by word."""
     if ranking != MAXSIM or not len(ranked.rows):
-        return _result(query, indexed, ranked.taking(np.arange(min(top, len(ranked.rows)))), before, ranking)
+        return _result(query, indexed, ranked.taking(np.arange(min(top, len(ranked.rows)))), ranking)
     start = time.perf_counter()
     head = ranked.rows[:COMPARED]
     with device.hold(short=True) as waited:
@@ -66,7 +59,7 @@ def hits_of(
     fused = np.zeros(len(ranked.rows)) if ranked.fused is None else ranked.fused
     order = compared_order(fused, maxsim, ranked.coverage)[:top]
     stage = f"{MAXSIM_STAGE}, {len(head)} {plural(len(head), 'row', 'rows')}"
-    result = _result(query, indexed, ranked.taking(order), before, MAXSIM)
+    result = _result(query, indexed, ranked.taking(order), MAXSIM)
     hits = result.hits
     for rank, place in enumerate(order.tolist()):
         if place < len(head):
@@ -89,8 +82,8 @@ def reranked(device: Device, result: SearchResult, top: int, cross: "PairScorer"
     return replace(result, hits=hits, milliseconds=milliseconds, cross_encoder=cross.name)
 
 
-def _result(query: str, indexed: IndexedCorpus, ranked: Ranking, before: dict[str, float], ranking: str) -> SearchResult:
-    """The rows of a ranking as hits. before: milliseconds of earlier stages."""
+def _result(query: str, indexed: IndexedCorpus, ranked: Ranking, ranking: str) -> SearchResult:
+    """The rows of a ranking as hits."""
     corpus, passages = indexed.corpus, indexed.passages
     records = corpus.metadata.iloc[ranked.rows].to_dict("records")
     bm25 = [None] * len(ranked.rows) if ranked.words is None else ranked.words.tolist()
@@ -114,7 +107,7 @@ def _result(query: str, indexed: IndexedCorpus, ranked: Ranking, before: dict[st
         for place, (row, score, passage, words, record) in enumerate(columns)
     ]
     return SearchResult(
-        query, hits, before | ranked.milliseconds, indexed.model, len(corpus), ranked.fitting, ranking, cautions=ranked.notes,
+        query, hits, ranked.milliseconds, indexed.model, len(corpus), ranked.fitting, ranking, cautions=ranked.notes,
         read=indexed.growing.read if indexed.growing else None, repeats=_repeats(corpus, hits, copies),
     )  # fmt: skip
 
