@@ -128,13 +128,7 @@ def race_session(
 
 
 def race(
-    bench: Workbench,
-    corpus: RaceCorpus,
-    model: str,
-    seconds: int,
-    stop: Stop,
-    cross_encoder: str = "",
-    labelled: Examples | None = None,
+    bench: Workbench, corpus: RaceCorpus, model: str, seconds: int, stop: Stop, cross_encoder: str, labelled: Examples | None = None
 ) -> Iterator[Step[RaceState]]:
     """Race both systems, the cross-encoder working for `seconds`, then check the result, which the last step's state holds.
 
