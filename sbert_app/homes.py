@@ -28,13 +28,9 @@ COMPILED = ("umap", "pynndescent")  # numba caches their compiled code beside th
 def prepare(settings: Settings) -> Settings:
     """Create this process's temporary folder; return settings with a writable home, temporary if need be. Raises UserError."""
     temporary = _temporary_folder(settings.home)
-    reason = unwritable(settings.home)
-    if reason:
-        log.warning(
-            "The data home %s cannot be written (%s). What you save is lost when the app ends. Set SBERT_STUDIO_HOME.",
-            settings.home,
-            reason,
-        )
+    if reason := unwritable(settings.home):
+        what_follows = "What you save is lost when the app ends. Set SBERT_STUDIO_HOME."
+        log.warning("The data home %s cannot be written (%s). %s", settings.home, reason, what_follows)
         settings = replace(settings, home=temporary / "home", temporary=True)
         settings.home.mkdir()
         os.environ["SBERT_STUDIO_HOME"] = str(settings.home)

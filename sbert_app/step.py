@@ -43,9 +43,7 @@ class Step(Generic[Result]):
         return (self.total - self.done) / self.rate if self.rate > 0 else None
 
 
-def throttled(
-    steps: Iterable[Item], always: Callable[[Item], bool] = lambda step: False, seconds: float = REFRESH_SECONDS
-) -> Iterator[Item]:
+def throttled(steps: Iterable[Item], always: Callable[[Item], bool], seconds: float) -> Iterator[Item]:
     """Yield the first step, then one every `seconds`, and each step for which `always` is true."""
     shown = 0.0
     for step in steps:

@@ -123,8 +123,7 @@ def writing(thing: str) -> Iterator[None]:
     except UserError:
         raise
     except Exception as error:
-        failure = write_failure(error)
-        if failure is None:
+        if (failure := write_failure(error)) is None:
             raise
         way_out = "Free some space, then try again." if failure.errno in FULL else "Check who may write to the data home."
         raise UserError(f"{thing} cannot be written: {failure.strerror}. {way_out}") from error
@@ -163,13 +162,9 @@ def write_failure(error: BaseException) -> OSError | None:
 def atomic_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder to fill; it becomes `target` when the block ends and is deleted if the block fails."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _hidden(target, NEW)
-    temporary.mkdir()
-    try:
+    with replacing(target) as temporary:
+        temporary.mkdir()
         yield temporary
-        temporary.rename(target)
-    finally:
-        _remove(temporary)
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -180,13 +175,13 @@ def write_whole(path: Path, text: str) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield the path of a file to write; it becomes `path` when the block ends and is deleted if the block fails."""
+    """Yield the path of a file or folder to write; it becomes `path` when the block ends and is deleted if the block fails."""
     temporary = _hidden(path, NEW)
     try:
         yield temporary
         temporary.replace(path)
     finally:
-        temporary.unlink(missing_ok=True)
+        _remove(temporary)
 
 
 def discard(path: Path) -> None:

@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
 TICK_SECONDS = 1.0
 MISSING = "Ray is not installed. Install it with: pip install -r requirements-scale.txt. Or leave out --engine."
-WINDOW = 1024  # pieces staged at a time: at 20,000 short sentences each, 2 GB of disk
 THREADS = 2  # of an actor: two actors of two threads encode more than one of four
 ROOT = Path(__file__).parents[2]
 
@@ -93,13 +91,7 @@ def load_encoder(settings: Settings, name: str, converts: bool) -> "Encoder":
 class RayEngine:
     """A pool of actors. address: of a running cluster, "auto" for the one this machine is in, "" for this machine alone."""
 
-    window = WINDOW
-
-    @staticmethod
-    def check() -> None:
-        """Raise UserError if Ray is not installed."""
-        if find_spec("ray") is None:
-            raise UserError(MISSING)
+    window = 1024  # pieces staged at a time: at 20,000 short sentences each, 2 GB of disk
 
     def __init__(self, encoder: "Encoder", settings: Settings, shards: Shards, staged: Path, workers: int, address: str) -> None:
         """staged: a folder of its own. workers: 0 for as many as the machines have room for."""
@@ -149,9 +141,8 @@ class RayEngine:
         on_gpu = encoder.hardware.device.type == "cuda" and gpus > 0
         workers = min(self._workers or (gpus if on_gpu else max(1, cpus // THREADS)), pieces)
         threads = max(1, min(THREADS, cpus // workers))
-        by_name = encoder.name == DEFAULT_ENCODER or encoder.folder is None
         settings = replace(self._settings, precision=encoder.hardware.precision)
-        model = encoder.name if by_name else str(encoder.folder)
+        model = encoder.name if encoder.name == DEFAULT_ENCODER or encoder.folder is None else str(encoder.folder)
         constructor = settings, model, encoder.fingerprint, threads, str(self._shards.folder)
         return constructor, workers, {"num_gpus": 1} if on_gpu else {"num_cpus": threads}
 

@@ -4,12 +4,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 from filelock import FileLock
 
 from sbert_app.bulk.checkpoint import Shards
-from sbert_app.bulk.encoding import TICK_SECONDS, RayEngine, ThisProcess
+from sbert_app.bulk.encoding import MISSING, TICK_SECONDS, RayEngine, ThisProcess
 from sbert_app.bulk.pieces import Cutter, Piece
 from sbert_app.bulk.preparing import BulkPlan, prepare
 from sbert_app.bulk.reading import list_files
@@ -24,8 +25,8 @@ from sbert_app.storage import hold, writing
 def run(request: Request, settings: Settings) -> Iterator[Step[Summary]]:
     """Encode and store; the summary is the result of the last step. Raises UserError if nothing can be indexed."""
     start, work = time.perf_counter(), request.work_folder(settings.cache)
-    if request.engine:
-        RayEngine.check()
+    if request.engine and find_spec("ray") is None:
+        raise UserError(MISSING)
     with ExitStack() as stack:
         stack.callback(_alone(work, request).release)
         plan = prepare(request, list_files(request.files), settings, work)

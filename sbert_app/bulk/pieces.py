@@ -120,8 +120,7 @@ class Cutter:
                 self.tally.add(path.name, number, CUT if text else BLANK)
         cells = {column: _cells(rows, column) for column in self.columns.metadata}
         metadata = {column: [values[i] for i in filled] for column, values in cells.items()}
-        sentences = [texts[i][:SENTENCE_CHARACTERS] for i in filled]
-        return Piece(path, start, end, [numbers[i] for i in filled], sentences, metadata)
+        return Piece(path, start, end, [numbers[i] for i in filled], [texts[i][:SENTENCE_CHARACTERS] for i in filled], metadata)
 
 
 def _cells(rows: Sequence[Chunk], column: str) -> list[str]:
@@ -143,6 +142,5 @@ def digest(*texts: str) -> str:
     """A name for these texts together, 32 hex digits."""
     state = hashlib.blake2b(digest_size=16)
     for text in texts:
-        state.update(text.encode())
-        state.update(b"\0")  # occurs in no text: see wording.storable
+        state.update(f"{text}\0".encode())  # NUL occurs in no text: see wording.storable
     return state.hexdigest()

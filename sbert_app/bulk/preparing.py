@@ -77,8 +77,7 @@ def megabytes(size: float) -> str:
 
 def row_characters(chunk: Chunk) -> float:
     """Characters a row, on average over the first rows of a file."""
-    total = sum(sum(map(len, cells)) for cells in chunk.cells.values())
-    return total / max(1, len(chunk.numbers))
+    return sum(sum(map(len, cells)) for cells in chunk.cells.values()) / max(1, len(chunk.numbers))
 
 
 def expected_rows(paths: Sequence[Path], chunk: Chunk) -> int:

@@ -21,8 +21,6 @@ from sbert_app.tables.decoding import TextFile, kind_of, open_text
 from sbert_app.tables.table import LINE_COLUMN
 from sbert_app.tables.text import cell, csv_rows, tsv_rows, with_header
 
-TEXT_KINDS = ("csv", "tsv", "jsonl", "txt")
-KINDS = ("parquet", *TEXT_KINDS, *(f"{kind}.gz" for kind in TEXT_KINDS))
 HIDDEN = (".", "_")  # how names of files begin that tools leave beside data
 CHUNK_ROWS = 1024
 UNBOUNDED = replace(Limits(), unpacked_bytes=1 << 62)  # what is unpacked is read in pieces
@@ -151,3 +149,4 @@ READERS: dict[str, Callable[[TextFile, Tally], Iterator[Chunk]]] = {
     "jsonl": _jsonl,
     "txt": _txt,
 }
+KINDS = ("parquet", *READERS, *(f"{kind}.gz" for kind in READERS))

@@ -71,8 +71,7 @@ def read_part(text: str) -> tuple[int, int]:
     """Read "2/8" as (2, 8), "" as all of one. Raises UserError."""
     if not text:
         return 1, 1
-    match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)
-    if not match or not 1 <= int(match[1]) <= int(match[2]):
+    if not (match := re.fullmatch(r"(\d{1,6})/(\d{1,6})", text)) or not 1 <= int(match[1]) <= int(match[2]):
         raise UserError(f"--shard is '{text}'. It must be a part and the number of parts, such as 2/8.")
     return int(match[1]), int(match[2])
 
@@ -105,5 +104,4 @@ class Summary:
     work: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        rate = self.encoded / self.encoding_seconds if self.encoding_seconds else 0.0
-        return asdict(self) | {"encoded_per_second": rate}
+        return asdict(self) | {"encoded_per_second": self.encoded / self.encoding_seconds if self.encoding_seconds else 0.0}

@@ -156,8 +156,7 @@ def store(plan: BulkPlan, writer: CollectionWriter | ParquetWriter, shards: Shar
 def finish(plan: BulkPlan, writer: CollectionWriter, shards: Shards, summary: Summary) -> Iterator[Step[Summary]]:
     """Build the index if anything has changed, measure its recall, and fill in the summary. Raises UserError without any rows."""
     collection, checkpoint, old = writer.collection, writer.checkpoint, writer.collection.facts
-    rows = max(checkpoint.rows, collection.count())
-    if not rows:
+    if not (rows := max(checkpoint.rows, collection.count())):
         raise UserError(" ".join(["Nothing could be indexed.", *(f"{name}: {why}" for name, why in summary.failures.items())][:4]))
     kind = plan.request.index
     if kind == AUTO:  # an approximate index is kept, and an exact one while there are few rows

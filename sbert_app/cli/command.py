@@ -36,44 +36,40 @@ def parameter(name: str, kind: Any, declared: Any, default: Any = inspect.Parame
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, declared])
 
 
-def file_parameter(about: str, required: bool = False) -> inspect.Parameter:
-    """The file that a command reads."""
-    argument = typer.Argument(help=about)
-    return parameter("file", Path, argument) if required else parameter("file", Path | None, argument, None)
+def named(name: str, kind: Any, about: str, default: Any, flag: str = "") -> inspect.Parameter:
+    """An option of a command. flag: its name in the shell, if different."""
+    return parameter(name, kind, typer.Option(flag or f"--{name.replace('_', '-')}", help=about), default)
 
 
-FILE = file_parameter(FORMATS, required=True)
-COLUMN = parameter(
-    "column", list[str] | None, typer.Option("--column", help="Text column; repeat to join several. Default: guessed."), None
-)
-JSON = parameter("json", bool, typer.Option("--json", help="Print exactly one JSON object."), False)
-MODEL_HELP = "The encoder: bundled, saved, a Hub name, or a folder."
-STORE_HELP = "Instead of a file, a collection: a folder, FILE.db/NAME or http://host:port/NAME."
+def optional_file(about: str) -> inspect.Parameter:
+    """The file that a command reads, where it can do without."""
+    return parameter("file", Path | None, typer.Argument(help=about), None)
+
+
+FILE = parameter("file", Path, typer.Argument(help=FORMATS))
+COLUMN = named("column", list[str] | None, "Text column; repeat to join several. Default: guessed.", None)
+JSON = named("json", bool, "Print exactly one JSON object.", False)
 SUBJECTS: dict[Needs, list[inspect.Parameter]] = {
     Needs.NOTHING: [],
     Needs.CORPUS: [
-        file_parameter(f"{FORMATS} Or none, with --store."),
+        optional_file(f"{FORMATS} Or none, with --store."),
         COLUMN,
-        parameter("indexed_with", str, typer.Option("--model", help=MODEL_HELP), DEFAULT_ENCODER),
-        parameter("store", str | None, typer.Option("--store", help=STORE_HELP), None),
+        named("indexed_with", str, "The encoder: bundled, saved, a Hub name, or a folder.", DEFAULT_ENCODER, "--model"),
+        named("store", str | None, "Instead of a file, a collection: a folder, FILE.db/NAME or http://host:port/NAME.", None),
     ],
     Needs.SENTENCES: [FILE, COLUMN],
-    Needs.EXAMPLE: [file_parameter(f"{FORMATS} Default: the example tickets."), COLUMN],
+    Needs.EXAMPLE: [optional_file(f"{FORMATS} Default: the example tickets."), COLUMN],
     Needs.PAIRS: [FILE],
     Needs.LABELLED: [FILE],
     Needs.CLASSES: [FILE],
-    Needs.DATA_SET: [file_parameter(f"{FORMATS} Or none, with --data.")],
+    Needs.DATA_SET: [optional_file(f"{FORMATS} Or none, with --data.")],
 }
-
-
-WITHOUT_COLLECTIONS = [FILE, *SUBJECTS[Needs.CORPUS][1:-1]]
 
 
 def add_command(job: Job, app: typer.Typer) -> None:
     """Add a job's command to the typer app."""
-    options = [_option(job, argument) for argument in arguments(job.options) if argument.shell]
-    needed = SUBJECTS[job.needs] if job.collections else WITHOUT_COLLECTIONS
-    parameters = [*needed, *options, JSON]
+    needed = SUBJECTS[job.needs] if job.collections else [FILE, *SUBJECTS[Needs.CORPUS][1:-1]]  # without --store
+    parameters = [*needed, *(_option(job, argument) for argument in arguments(job.options) if argument.shell), JSON]
 
     def command(**values: Any) -> None:
         subject = {each.name: values.pop(each.name) for each in needed}
@@ -82,9 +78,9 @@ def add_command(job: Job, app: typer.Typer) -> None:
         try:
             _check_paths(arguments(job.options), values, subject.get("file"))
             checked = read(job.options, values, bench.settings.limits)
-            outcome = _run(job, bench, checked, **subject)
-            if job.name in WRITERS:  # the jobs that leave their file to the shell
-                WRITERS[job.name](outcome.value, checked, checked.out)
+            outcome = _run(job, bench, checked, subject)
+            if job is CLUSTER_MAP:  # leaves its file to the shell
+                _write_map(outcome.value, checked, checked.out)
             show(job, outcome, as_json)
             bench.convert_afterwards()
         finally:
@@ -120,26 +116,18 @@ def _option(job: Job, argument: Argument) -> inspect.Parameter:
     name = argument.shell_name
     if kind is bool and argument.default:
         name = f"{name}/--no-{name[2:]}"
-    declared = typer.Option(name, help=argument.about)
     if argument.required:
-        return parameter(argument.name, kind, declared)
+        return parameter(argument.name, kind, typer.Option(name, help=argument.about))
     default = ",".join(argument.default) if isinstance(argument.default, list) else argument.default
-    return parameter(argument.name, kind if default is not None else kind | None, declared, default)
+    return named(argument.name, kind if default is not None else kind | None, argument.about, default, name)
 
 
-def _run(
-    job: Job,
-    bench: Workbench,
-    options: Any,
-    file: Path | None = None,
-    column: list[str] | None = None,
-    indexed_with: str = "",
-    store: str | None = None,
-) -> Outcome:
-    """Read and, if needed, index the file or open the collection, then run the job."""
+def _run(job: Job, bench: Workbench, options: Any, subject: Mapping[str, Any]) -> Outcome:
+    """Read and, if needed, index the file or open the collection, then run the job. subject: by the names in SUBJECTS."""
+    file, store = subject.get("file"), subject.get("store")
     if job.needs is Needs.CORPUS and (file is None) == (store is None):
         raise UserError("Name a file or, with --store, a collection: one of the two.")
-    call = Call(bench, columns=column or [])
+    call = Call(bench, columns=subject.get("column") or [])
     if file is not None:
         if not file.is_file():
             raise UserError(f"There is no file '{file}'. Check the path.")
@@ -148,10 +136,10 @@ def _run(
         return run_to_outcome(job.steps(call, options))
     start = time.perf_counter()
     if store is None:
-        subject, subject_options = INDEX_CORPUS, IndexOptions(indexed_with, getattr(options, "whole", True))
+        before, asked = INDEX_CORPUS, IndexOptions(subject["indexed_with"], getattr(options, "whole", True))
     else:
-        subject, subject_options = OPEN_COLLECTION, OPEN_COLLECTION.options(store)
-    indexed = run_to_outcome(subject.steps(call, subject_options))
+        before, asked = OPEN_COLLECTION, OPEN_COLLECTION.options(store)
+    indexed = run_to_outcome(before.steps(call, asked))
     for line in indexed.lines:
         print_note(line)
     seconds = {"index" if store is None else "open": time.perf_counter() - start}
@@ -210,6 +198,3 @@ def _write_map(result: Any, options: MapOptions, out: Path) -> None:
         text = page(result, map_figure(result, column, texts=True))
     with writing_to(out, "out"):
         out.write_text(text, encoding="utf-8")
-
-
-WRITERS: dict[str, Callable[[Any, Any, Path], None]] = {CLUSTER_MAP.name: _write_map}

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sbert_app.cli.command import COLUMN, JSON, add_command, parameter, print_note, register
+from sbert_app.cli.command import COLUMN, JSON, add_command, named, parameter, print_note, register
 from sbert_app.environment import settings_from_environment
 from sbert_app.errors import UserError
 from sbert_app.jobs import JOBS
-from sbert_app.wording import duration, plural
+from sbert_app.wording import amount, duration
 
 if TYPE_CHECKING:  # the other commands start faster without it
     from sbert_app.bulk.request import Summary
@@ -37,21 +37,17 @@ PARAMETERS = [
     parameter(
         "files", list[str], typer.Argument(help="Files, folders, patterns: parquet, csv, tsv, jsonl, txt; text also as .gz.")
     ),
-    parameter("store", str, typer.Option("--store", help=f"{STORE}{TOKEN}."), ""),
-    parameter("out", Path | None, typer.Option("--out", help="Instead: a folder for Parquet files of float16 embeddings."), None),
+    named("store", str, f"{STORE}{TOKEN}.", ""),
+    named("out", Path | None, "Instead: a folder for Parquet files of float16 embeddings.", None),
     COLUMN,
-    parameter("model", str, typer.Option("--model", help="The encoder. Default: the collection's own, else the bundled one."), ""),
-    parameter("index", str, typer.Option("--index", help=INDEX), "auto"),
-    parameter("engine", str, typer.Option("--engine", help=ENGINE), ""),
-    parameter(
-        "workers", int, typer.Option("--workers", help="With --engine: models at work. Default: one per 2 cores, or GPU."), 0
-    ),
-    parameter("address", str, typer.Option("--address", help="With --engine: of a running cluster; auto: this machine's."), ""),
-    parameter(
-        "shard_rows", int, typer.Option("--shard-rows", help="Rows encoded and kept at a time: what a kill can cost."), 20_000
-    ),
-    parameter("shard", str, typer.Option("--shard", help="I/N: encode the I-th of N parts, store nothing; then run without."), ""),
-    parameter("work", Path | None, typer.Option("--work", help="Folder of the finished shards. Default: in the data home."), None),
+    named("model", str, "The encoder. Default: the collection's own, else the bundled one.", ""),
+    named("index", str, INDEX, "auto"),
+    named("engine", str, ENGINE, ""),
+    named("workers", int, "With --engine: models at work. Default: one per 2 cores, or GPU.", 0),
+    named("address", str, "With --engine: of a running cluster; auto: this machine's.", ""),
+    named("shard_rows", int, "Rows encoded and kept at a time: what a kill can cost.", 20_000),
+    named("shard", str, "I/N: encode the I-th of N parts, store nothing; then run without.", ""),
+    named("work", Path | None, "Folder of the finished shards. Default: in the data home.", None),
     JSON,
 ]
 
@@ -85,9 +81,8 @@ def index(**values: Any) -> None:
 
 def in_words(summary: "Summary") -> list[str]:
     """What a run has done, line by line."""
-    files = f"{summary.files:,} {plural(summary.files, 'file', 'files')}"
     lines = [
-        f"{summary.rows:,} rows of {files}: {summary.encoded:,} encoded now, {summary.reused:,} before, "
+        f"{summary.rows:,} rows of {amount(summary.files, 'file')}: {summary.encoded:,} encoded now, {summary.reused:,} before, "
         f"{summary.written:,} written, in {duration(summary.seconds)}"
     ]
     if summary.index:
@@ -95,7 +90,7 @@ def in_words(summary: "Summary") -> list[str]:
         lines.append(f"{summary.target}: {summary.collection_rows:,} rows, index {summary.index}{recall}")
     elif summary.target:
         lines.append(f"Parquet files in {summary.target}")
-    lines += [f"Left out: {count:,} {plural(count, 'row', 'rows')}, {reason}" for reason, count in summary.left_out.items()]
+    lines += [f"Left out: {amount(count, 'row')}, {reason}" for reason, count in summary.left_out.items()]
     lines += [f"  {example}" for example in summary.examples]
     lines += [f"Ignored column '{column}', as in {file}" for column, file in list(summary.ignored_columns.items())[:MOST_LISTED]]
     failures = [f"Not indexed: {name}: {reason}" for name, reason in list(summary.failures.items())[:MOST_LISTED]]

@@ -192,5 +192,4 @@ def measured_recall(collection: Collection, tables: Iterable[pa.Table]) -> tuple
     """The share of the ten closest rows that the index finds, and the rows it was measured on. tables: all rows, embedded."""
     rows = collection.fetch(collection.sample(QUERIES).tolist())
     queries, own = unit_rows(embeddings_of(rows)), rows.column(ROW).to_numpy()
-    returned = collection.search(queries, TOP + 1)
-    return recall(*exact_search(tables, queries, TOP + 1), *returned, own), len(own)
+    return recall(*exact_search(tables, queries, TOP + 1), *collection.search(queries, TOP + 1), own), len(own)

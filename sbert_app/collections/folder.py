@@ -64,8 +64,6 @@ class FolderCollection(Collection):
     def facts(self) -> Facts:
         return self._current().facts
 
-    # Writing
-
     def upsert(self, rows: pa.Table) -> None:
         schema = self.facts.schema
         with self._writing():
@@ -112,8 +110,6 @@ class FolderCollection(Collection):
             self._lock.release()  # the file stays: another process may have taken it in this moment
             self._lock = None
         self._snapshot = None
-
-    # Reading
 
     def count(self) -> int:
         return len(self._current().rows)

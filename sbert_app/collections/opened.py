@@ -50,12 +50,11 @@ def corpus_of(name: str, table: pa.Table, facts: Facts) -> Corpus:
     """Rows of a collection as a corpus, numbered by their ids, with the columns of the files."""
     ids = table.column(ROW).to_numpy()
     columns = {column: table.column(METADATA + column).to_pylist() for column in facts.columns}
-    metadata = pd.DataFrame(columns, index=range(len(ids)), dtype=str)
     return Corpus(
         name=name,
         columns=(facts.sentence,),
         sentences=table.column(SENTENCE).to_pylist(),
-        metadata=metadata,
+        metadata=pd.DataFrame(columns, index=range(len(ids)), dtype=str),
         rows=np.asarray(ids, dtype=np.int64),
         row_names=row_names(ids.tolist(), facts),
     )
@@ -132,8 +131,7 @@ class OpenCollection:
         fused = z_scores(cosines[rows])
         ranking = Ranking(rows, cosines[rows], np.full(len(rows), -1), milliseconds, count, fused=fused, coverage=1.0, notes=notes)
         # The word index is that of the sample.
-        hits_indexed = replace(self.sample, corpus=corpus, embeddings=embeddings_of(table), passages=None, saved_id="")
-        return hits_indexed, ranking
+        return replace(self.sample, corpus=corpus, embeddings=embeddings_of(table), passages=None, saved_id=""), ranking
 
     def close(self) -> None:
         self.collection.close()

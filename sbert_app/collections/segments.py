@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sbert_app.collections.collection import EMBEDDING, ROW
 from sbert_app.storage import checksum, reading, replacing
-from sbert_app.vectors import Rows, Vectors
+from sbert_app.vectors import Rows, Vectors, in_order
 
 PARTS = "parts"  # the folder of the segments
 NAME = re.compile(r"[0-9a-f]{24}(?:-([0-9a-f]{8}))?\.arrow")  # digest and checksum of the file; those of former versions lack it
@@ -101,10 +101,8 @@ class Segments:
 
     def embeddings(self, positions: Rows) -> Vectors:
         """The embeddings at these positions, (n, dim) float32."""
-        vectors = np.empty((len(positions), self._schema.field(EMBEDDING).type.list_size), dtype=np.float32)
-        for segment, own, rows in self._by_segment(positions):
-            vectors[own] = segment.embeddings[rows]
-        return vectors
+        parts = ((own, segment.embeddings[rows]) for segment, own, rows in self._by_segment(positions))
+        return in_order(parts, len(positions), self._schema.field(EMBEDDING).type.list_size)
 
     def column(self, name: str) -> pa.Table:
         """One column of all rows."""

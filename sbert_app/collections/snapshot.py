@@ -152,12 +152,10 @@ def logged(folder: Path) -> list[Entry]:
 
     A line that was cut short by the end of a process is left out; the process that continues writes it again.
     """
-    entries: list[Entry] = []
     with suppress(FileNotFoundError):
-        for line in filter(None, (folder / LOG).read_bytes().split(b"\n")):
-            if line.endswith(b"}") or WHOLE.search(line):
-                entries.append(_checked(unseal(line)))
-    return entries
+        lines = (folder / LOG).read_bytes().split(b"\n")
+        return [_checked(unseal(line)) for line in lines if line.endswith(b"}") or WHOLE.search(line)]
+    return []
 
 
 def _checked(entry: Entry) -> Entry:

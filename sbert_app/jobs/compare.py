@@ -45,8 +45,7 @@ def compare(call: Call, options: CompareOptions) -> Steps:
     bench = call.bench
     data: dict[str, Examples] = {GENERAL: general_pairs()}
     if options.on is not None:
-        labelled = read_pairs(options.on, bench.settings.limits).examples
-        if len(labelled) < LEAST_HELD_OUT:
+        if len(labelled := read_pairs(options.on, bench.settings.limits).examples) < LEAST_HELD_OUT:
             few = f"'{options.on.name}' has {amount(len(labelled), 'example')}"
             raise UserError(f"{few}, at least {LEAST_HELD_OUT} are needed to tell whether a model is worse.")
         data = {options.on.name: labelled} | data

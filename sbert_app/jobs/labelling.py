@@ -199,15 +199,13 @@ def _all_kept(session: Session, before: Labelling, after: Labelling, write: Call
 
 def as_csv(session: Session) -> str:
     """One line for each answer. Raises UserError without any."""
-    answers = labelling(session).answers
-    if not answers:
+    if not (answers := labelling(session).answers):
         raise UserError("Nothing is labelled yet. Answer the first pair with y or n.")
     return csv_file(as_records(answers))
 
 
 def best_threshold(session: Session) -> float:
     """The cosine from which on pairs are best called the same. Raises UserError before both kinds were labelled."""
-    made = labelling(session).estimate()
-    if made is None:
+    if (made := labelling(session).estimate()) is None:
         raise UserError("There is no threshold yet: label some pairs that are the same and some that are not.")
     return made.best.threshold

@@ -54,8 +54,7 @@ def open_job(call: Call, options: OpenOptions) -> Steps:
         "recall": facts.recall,
         "recall_queries": facts.recall_queries,
     }
-    line = f"Collection '{opened.name}': {opened.rows:,} rows, {opened.index}, model {facts.model}."
-    yield Outcome(summary, [line])
+    yield Outcome(summary, [f"Collection '{opened.name}': {opened.rows:,} rows, {opened.index}, model {facts.model}."])
 
 
 def open_address(bench: Workbench, session: Session, address: str) -> OpenCollection:
@@ -64,8 +63,7 @@ def open_address(bench: Workbench, session: Session, address: str) -> OpenCollec
     address: a folder, FILE.db/NAME or http://host:port/NAME, or the name of a listed one; hosted, only such a name.
     """
     hosted, offered = bench.settings.hosted, listed(bench.settings)
-    text = validation.line(address, "address")
-    if not text:
+    if not (text := validation.line(address, "address")):
         raise UserError("The address is blank. Type a folder, FILE.db/NAME or http://host:port/NAME.")
     if hosted and text not in offered:
         raise UserError(f"There is no collection of this name here. The collections are: {', '.join(offered) or 'none'}.")
@@ -74,8 +72,7 @@ def open_address(bench: Workbench, session: Session, address: str) -> OpenCollec
         collection = open_collection(offered.get(text, text), bench.settings.store_token)
         try:
             _check_model(bench, name, collection)
-            rows = collection.count()
-            if not rows:
+            if not (rows := collection.count()):
                 raise CollectionError(f"The collection '{name}' has no rows yet. Index files into it first.")
             key = text if text in offered else collection.address
             sample = read_sample(name, key, collection, rows)

@@ -60,8 +60,7 @@ def score_pairs(call: Call, options: ScorePairsOptions) -> Steps:
     table, scored = call.required_table(), None
     columns = choose_pair_columns(table.frame, options.first_column, options.second_column, options.label_column)
     for step in _steps(call.bench, table, _read(call.bench, table, columns), options.model, call.stop):
-        scored = step.result
-        if scored is None:
+        if (scored := step.result) is None:
             yield step
     if scored is None:
         return
@@ -83,7 +82,6 @@ def _summary(scored: ScoredPairs) -> dict[str, Any]:
 def _lines(scored: ScoredPairs) -> list[str]:
     count, columns = len(scored.scores), scored.columns
     head = f"{count:,} {plural(count, 'pair', 'pairs')} of {scored.table.name} scored: “{columns.first}” and “{columns.second}”."
-    notes = [*skipped_summary(scored.reading.skipped), *scored.reading.notes]
     if scored.labels and scored.agreement:
         agreement = [wording.sentence(scored.labels, scored.agreement), *wording.left_out(scored.labels)]
         agreement.append(wording.details(scored.labels, scored.agreement))
@@ -91,7 +89,7 @@ def _lines(scored: ScoredPairs) -> list[str]:
     else:
         agreement, titles, sides = [], wording.EXTREMES, scored.extremes()
     shown = [line for title, pairs in zip(titles, sides, strict=True) if pairs for line in (f"{title}:", *map(_line, pairs))]
-    return [head, *notes, *agreement, *shown]
+    return [head, *skipped_summary(scored.reading.skipped), *scored.reading.notes, *agreement, *shown]
 
 
 def _line(pair: ShownPair) -> str:
@@ -139,8 +137,7 @@ def score_opened(bench: Workbench, session: Session, columns: PairColumns, model
 
 def _read(bench: Workbench, table: Table, columns: PairColumns) -> Usable:
     """Read the usable rows, and their labels if a column of labels is chosen."""
-    roles = ColumnRoles("positives", columns.sentences)
-    reading = read_examples(table, roles, bench.settings.limits, repeats=True, least=1)
+    reading = read_examples(table, ColumnRoles("positives", columns.sentences), bench.settings.limits, repeats=True, least=1)
     if not columns.labels:
         return reading, None
     check_columns(table, [*columns.sentences, columns.labels])
@@ -173,18 +170,14 @@ def _steps(
     yield Step("Comparing with the labels" if labels else "Sorting")
     agreement = None
     if labels:
-        gold = labels.gold[labels.labelled]
-        agreement = label_agreement(labels.kind, scored.scores[labels.labelled].astype(np.float64), gold)
+        agreement = label_agreement(labels.kind, scored.scores[labels.labelled].astype(np.float64), labels.gold[labels.labelled])
     yield Step("Scored", seconds=scored.seconds, result=replace(scored, labels=labels, agreement=agreement))
 
 
 def _cosines(unit: Vectors, first: Rows, second: Rows) -> Vectors:
     """The cosine of unit rows first[i] and second[i], (n,)."""
-    scores = np.empty(len(first), dtype=np.float32)
-    for start in range(0, len(first), BLOCK):
-        block = slice(start, start + BLOCK)
-        scores[block] = np.einsum("nd,nd->n", unit[first[block]], unit[second[block]])
-    return scores
+    blocks = [slice(start, start + BLOCK) for start in range(0, len(first), BLOCK)]
+    return np.concatenate([np.einsum("nd,nd->n", unit[first[block]], unit[second[block]]) for block in blocks])
 
 
 SCORE_PAIRS = Job("score_pairs", Needs.PAIRS, ScorePairsOptions, score_pairs, "pairs", makes_file=True)

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.line import Stop
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.step import Step
+from sbert_app.step import Result, Step
 from sbert_app.timing.measurements import SystemSpeed, measure_systems
 from sbert_app.timing.race import FINAL_STAGES, STOPPED, RaceCorpus, RaceState
 from sbert_app.timing.report import in_lines
@@ -31,8 +31,6 @@ from sbert_app.timing.result import MOST_SENTENCES, TimingResult
 from sbert_app.wording import digits
 
 log = logging.getLogger(__name__)
-
-Value = TypeVar("Value")
 
 DEFAULT_SECONDS = 8
 TABLE_SENTENCES = 1_000
@@ -130,13 +128,7 @@ def race_session(
 
 
 def race(
-    bench: Workbench,
-    corpus: RaceCorpus,
-    model: str,
-    seconds: int,
-    stop: Stop,
-    cross_encoder: str = "",
-    labelled: Examples | None = None,
+    bench: Workbench, corpus: RaceCorpus, model: str, seconds: int, stop: Stop, cross_encoder: str, labelled: Examples | None = None
 ) -> Iterator[Step[RaceState]]:
     """Race both systems, the cross-encoder working for `seconds`, then check the result, which the last step's state holds.
 
@@ -190,7 +182,7 @@ def table_7(bench: Workbench, corpus: RaceCorpus, model: str, stop: Stop) -> Ite
     return _in_line(bench, corpus, work(), stop)
 
 
-def _in_line(bench: Workbench, corpus: RaceCorpus, work: Iterator[Step[Value]], stop: Stop) -> Iterator[Step[Value]]:
+def _in_line(bench: Workbench, corpus: RaceCorpus, work: Iterator[Step[Result]], stop: Stop) -> Iterator[Step[Result]]:
     """Wait in the queue, then yield the steps of the work; a last one if stopped while waiting."""
     if corpus.problem:
         raise UserError(corpus.problem)

@@ -33,8 +33,7 @@ def line(value: Any, name: str) -> str:
 
 def sentence(value: Any, name: str, limits: Limits, hint: str) -> str:
     """Trimmed text, cut at the sentence limit. Raises UserError, ending with `hint`, for blank text, and for anything but text."""
-    trimmed = text(value, name).strip()
-    if not trimmed:
+    if not (trimmed := text(value, name).strip()):
         raise UserError(f"The {name} is blank. {hint}")
     return trimmed[: limits.sentence_characters]
 

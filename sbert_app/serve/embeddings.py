@@ -140,7 +140,8 @@ class EmbeddingService:
         elif exists := name in self._bench.registry.encoders():  # those of training runs are secret
             self._known.add(name)
         if not exists:
-            raise _unknown(f"There is no model {quoted(name)}. Must be one of {', '.join(self._bench.registry.encoders())}.")
+            text = f"There is no model {quoted(name)}. Must be one of {', '.join(self._bench.registry.encoders())}."
+            raise RefusedError(text, "model", 404, "model_not_found")
 
     def is_quick(self, fields: Any) -> bool:
         """Whether a request can be checked without loading a model or listing the models on disk."""
@@ -163,8 +164,7 @@ class EmbeddingService:
 
     def encode(self, request: EmbeddingRequest) -> "Future[Vectors]":
         """The embeddings of a request, later: (n, dim) float32 in the order of its sentences, as the encoder returns them."""
-        batcher = self._short if request.tokens <= SHORT_TOKENS else self._long
-        return batcher.submit(request.encoder, request.sentences)
+        return (self._short if request.tokens <= SHORT_TOKENS else self._long).submit(request.encoder, request.sentences)
 
     def _sentences(self, value: Any) -> list[str]:
         values = [value] if isinstance(value, str) else value
@@ -193,8 +193,4 @@ class EmbeddingService:
         try:
             return self._bench.registry.encoder(name)
         except UserError as error:
-            raise _unknown(str(error)) from error
-
-
-def _unknown(text: str) -> RefusedError:
-    return RefusedError(text, "model", 404, "model_not_found")
+            raise RefusedError(str(error), "model", 404, "model_not_found") from error

@@ -93,8 +93,7 @@ class Api:
         return answer
 
     async def embeddings(self, request: Request) -> Response:
-        body = await read_body(request)
-        checked = await self._checked(body)
+        checked = await self._checked(await read_body(request))
         request.state.watched.sizes = {"texts": len(checked.sentences), "tokens": checked.tokens}
         vectors = await asyncio.wrap_future(self._service.encode(checked))
         inline = len(vectors) <= INLINE_ROWS

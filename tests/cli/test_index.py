@@ -49,6 +49,6 @@ def test_a_mistake_gives_one_line_and_status_2(shell, options, message):
 
 
 def test_ray_that_is_not_installed_is_named(shell, tickets, monkeypatch, tmp_path):
-    monkeypatch.setattr("sbert_app.bulk.encoding.find_spec", lambda name: None)
+    monkeypatch.setattr("sbert_app.bulk.indexing.find_spec", lambda name: None)
     _, err = shell("index", tickets, "--out", tmp_path / "out", "--engine", "ray", status=2)
     assert err.endswith("Install it with: pip install -r requirements-scale.txt. Or leave out --engine.\n")

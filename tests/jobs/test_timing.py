@@ -168,7 +168,7 @@ def test_what_is_raced_is_different_and_enough(shared_bench):
     few = RaceCorpus("few", ["a", "b"] * 30, 2, 10_000)
     assert few.problem.startswith("A race needs at least 20 different sentences, there are 2.")
     with pytest.raises(UserError, match="there are 2"):
-        next(race(shared_bench, few, DEFAULT_ENCODER, 1, Stop()))
+        next(race(shared_bench, few, DEFAULT_ENCODER, 1, Stop(), ""))
     corpus = RaceCorpus("many", [f"sentence {i % 12_000}" for i in range(13_000)], 12_000, 10_000)
     assert len(corpus.sentences) == len(set(corpus.sentences)) == corpus.count == 10_000 and not corpus.problem
     assert corpus.notes == ("1,000 repeated sentences left out.", "10,000 of 12,000 sentences, drawn at random.")

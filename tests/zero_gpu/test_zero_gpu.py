@@ -206,14 +206,14 @@ def test_a_race_runs_in_one_loan(lent, caplog, monkeypatch, sentences):
     monkeypatch.setattr(measurements, "SIZES", (200,))
     monkeypatch.setattr(race_module, "SBERT_TURNS", 2)
     monkeypatch.setattr(race_module, "PRODUCT_ROWS", 400)
-    *_, last = race(lent, RaceCorpus("tickets", sentences[:30], 30, 30), "", 1, Stop())
+    *_, last = race(lent, RaceCorpus("tickets", sentences[:30], 30, 30), "", 1, Stop(), "")
     assert (last.stage, last.stopped) == (DONE, False) and last.result.timing.cross.items and loans(caplog) == ["race"]
 
 
 def test_a_stopped_race_keeps_what_it_measured(lent, caplog, monkeypatch):
     corpus = RaceCorpus("some", [f"sentence {i} of a race" for i in range(200)], 200, 200)
     stop = Stop()
-    for step in race(lent, corpus, "", 20, stop):
+    for step in race(lent, corpus, "", 20, stop, ""):
         if step.result and step.result.cross.done and step.result.sbert.done:
             stop.set()
     assert step.stopped and step.result.timing.stopped and loans(caplog) == ["race"]

@@ -116,8 +116,7 @@ class StoredFacts:
 
 def properties_of(facts: Facts, index: Index) -> dict[str, str]:
     """The properties of a collection with these facts. Raises CollectionError if they are too long for Milvus."""
-    text = json.dumps({"facts": facts.to_json(), "kind": index.kind, "lists": index.lists})
-    if len(text) > MOST_FACTS:
+    if len(text := json.dumps({"facts": facts.to_json(), "kind": index.kind, "lists": index.lists})) > MOST_FACTS:
         raise CollectionError(f"{len(facts.files):,} files are too many for one collection in Milvus. Use fewer, larger files.")
     return {PROPERTY: text}
 

@@ -127,8 +127,8 @@ class MilvusCollection(Collection):
             if count := self._count(text):
                 records = self._call("reading", "query", filter=text, output_fields=[fields.text], limit=1)
                 counts[state], examples[state] = count, str(records[0][fields.text]) if records else ""
-        former = [FORMERLY.format(column, scale)] if scale in FORMER else []
-        return Unread(column, scale, counts, examples).in_words() + former
+        unread = Unread(column, scale, counts, examples).in_words()
+        return [*unread, FORMERLY.format(column, scale)] if scale in FORMER else unread
 
     def fetch(self, rows: Sequence[int]) -> pa.Table:
         ids, size = [int(row) for row in rows], self._page(MOST_READ)
@@ -144,8 +144,7 @@ class MilvusCollection(Collection):
 
     def scan(self, batch: int = 10_000) -> Iterator[pa.Table]:
         """All rows, in ascending order of ids, at most `batch` at a time, as they are when it begins."""
-        fields = output_fields(self.facts)
-        iterator = self._call("reading", "query_iterator", batch_size=self._page(batch), output_fields=fields)
+        iterator = self._call("reading", "query_iterator", batch_size=self._page(batch), output_fields=output_fields(self.facts))
         try:
             while page := self._connection.call("reading", lambda _: iterator.next()):
                 yield self._table(page)

@@ -77,8 +77,7 @@ def index_corpus(call: Call, options: IndexOptions) -> Steps:
         "seconds": step.seconds,
         "notes": notes,
     }
-    rows = amount(len(source), "row")
-    further = [f"{rows}, {amount(passages, 'passage')} of long texts."] if passages else []
+    further = [f"{amount(len(source), 'row')}, {amount(passages, 'passage')} of long texts."] if passages else []
     yield Outcome(summary, [f"Sentences from column '{', '.join(source.columns)}'.", *further, *notes])
 
 
@@ -112,8 +111,7 @@ def index(
     for mend in mends:
         validation.one_of(mend, "mend", MENDS)
     table = mended(table, existing(table, columns), mends) if mends else table
-    corpus = read_corpus(table, columns, bench.settings.limits)
-    yield from _run(bench, session, corpus, model, early)
+    yield from _run(bench, session, read_corpus(table, columns, bench.settings.limits), model, early)
 
 
 def index_again(bench: Workbench, session: Session, model: str) -> Iterator[Step[IndexedCorpus]]:

@@ -37,8 +37,7 @@ TIMED_SENTENCES = 64  # encoded to estimate how long a whole corpus takes
 def read_lines(text: str, limits: Limits) -> Table:
     """Read pasted lines as one sentence each; the corpus is named after the first line."""
     text = validation.text(text, "text with the lines")
-    first = text.strip().split("\n")[0]
-    if not first:
+    if not (first := text.strip().split("\n")[0]):
         raise UserError("There are no lines yet. Type or paste one sentence per line.")
     if len(text.encode()) > limits.file_bytes:
         raise UserError("The pasted text is too large. Save it as a .txt file and upload that.")
@@ -134,10 +133,7 @@ class OtherIndex:
 def other_index(bench: Workbench, session: Session, model: str) -> OtherIndex | None:
     """What indexing the open corpus again with this model means; None if its index is of this model, or there is no corpus."""
     indexed = session.get(IndexedCorpus)
-    if indexed is None:
-        return None
-    encoder = bench.registry.encoder(model)
-    if encoder.fingerprint == indexed.fingerprint:
+    if indexed is None or (encoder := bench.registry.encoder(model)).fingerprint == indexed.fingerprint:
         return None
     if session.get(OpenCollection):
         return OtherIndex(indexed.model, encoder.name, None)

@@ -73,7 +73,6 @@ class Outcome:
 
 
 Steps = Iterator[Step[Any] | Outcome]
-Run = Callable[[Call, Any], Steps]
 
 
 def outcome_of(steps: Steps, show: Callable[[Step[Any]], None] = lambda step: None) -> Outcome:
@@ -95,7 +94,7 @@ class Job:
     name: str
     needs: Needs
     options: type[Any]
-    run: Run
+    run: Callable[[Call, Any], Steps]
     command: str = ""
     quick: bool = False
     streams: bool = False  # the endpoint sends the steps too

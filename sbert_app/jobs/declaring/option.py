@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -12,7 +13,6 @@ from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 
 Options = TypeVar("Options")
-Check = Callable[[Any, Limits], Any]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Kind:
     """The type of an option, and the check for values from outside, which raises UserError."""
 
     type: Any
-    check: Check
+    check: Callable[[Any, Limits], Any]
     upload: bool = False  # a file that the caller uploads, or a path in the shell
     output: bool = False  # a path that the shell writes to; not available in endpoints
 
@@ -47,12 +47,10 @@ class Argument:
         return self.flag or f"--{self.name.replace('_', '-')}"
 
 
-def option(
-    about: str, kind: Kind, default: Any = MISSING, *, flag: str = "", shell: bool = True, endpoint: bool | None = None
-) -> Any:
-    """A field of an options dataclass. Outputs exist in the shell only, all others everywhere."""
-    endpoint = not kind.output if endpoint is None else endpoint
-    metadata = {"kind": kind, "about": about, "flag": flag, "shell": shell, "endpoint": endpoint, "default": default}
+def option(about: str, kind: Kind, default: Any = MISSING, *, flag: str = "", shell: bool = True, endpoint: bool = True) -> Any:
+    """A field of an options dataclass. Outputs exist in the shell only, whatever `endpoint` says."""
+    offered = endpoint and not kind.output
+    metadata = {"kind": kind, "about": about, "flag": flag, "shell": shell, "endpoint": offered, "default": default}
     if isinstance(default, (list, dict)):
         return field(default_factory=lambda: type(default)(default), metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -133,21 +131,18 @@ def json_object(name: str) -> Kind:
     """A JSON object; in the shell as text."""
 
     def check(value: Any, _: Limits) -> dict[str, Any]:
-        try:
-            parsed = json.loads(value) if isinstance(value, str) else value
-        except ValueError as error:
-            raise UserError(f"The {name} must be a JSON object.") from error
-        if not isinstance(parsed, dict):
+        with suppress(ValueError):
+            value = json.loads(value) if isinstance(value, str) else value
+        if not isinstance(value, dict):
             raise UserError(f"The {name} must be a JSON object.")
-        return parsed
+        return value
 
     return Kind(dict[str, Any], check)
 
 
 def upload() -> Kind:
     """A file, read at once, so that the upload can be deleted while the job waits."""
-    path = local("file")
-    return Kind(Path, lambda value, limits: read_table(path.check(value, limits), limits), upload=True)
+    return Kind(Path, lambda value, limits: read_table(local("file").check(value, limits), limits), upload=True)
 
 
 def local(thing: Literal["file", "folder"]) -> Kind:

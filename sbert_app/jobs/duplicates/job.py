@@ -200,8 +200,7 @@ def score_borderline(
     except StoppedError:
         raise UserError(stop.reason) from None
     scores |= {(pair.row1, pair.row2): float(value) for pair, value in zip(new, values, strict=True)}
-    seconds = time.perf_counter() - start
-    opinion = SecondOpinion(cross.name, cross.kind, cross.trained_for, cross.bounds, scores, seconds)
+    opinion = SecondOpinion(cross.name, cross.kind, cross.trained_for, cross.bounds, scores, time.perf_counter() - start)
     session.put(opinion, stop)
     return [replace(pair, cross_score=scores[pair.row1, pair.row2]) for pair in pairs], opinion
 

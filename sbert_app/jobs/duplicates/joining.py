@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from sbert_app.collections.collection import EMBEDDING, ROW, SENTENCE, embeddings_of
+from sbert_app.collections.collection import EMBEDDING, ROW, SENTENCE, Collection, embeddings_of
 from sbert_app.collections.opened import OpenCollection, corpus_of
 from sbert_app.corpus.duplicates import Copies, Duplicates, Joined
 from sbert_app.corpus.findings import Mined
@@ -49,42 +49,34 @@ def _pairs(rows1: Rows, rows2: Rows, scores: Vectors) -> pd.DataFrame:
 
 def join(opened: OpenCollection) -> Iterator[Step[Mined]]:
     """Compare the rows of a collection. The last step has what was mined. Raises CollectionError."""
+    closest, texts, done, collection = StrongestPairs(), [], 0, opened.collection
     with opened.reading():
-        total = opened.collection.count()
-    whole = total <= MOST_WHOLE
-    closest, texts, done = StrongestPairs(), [], 0
-    expected = total if whole else SAMPLED
-    with opened.reading():
-        for rows in opened.collection.scan(BATCH) if whole else _sampled(opened):
+        total = collection.count()
+        whole = total <= MOST_WHOLE
+        expected = total if whole else SAMPLED
+        for rows in collection.scan(BATCH) if whole else _fetched(collection, collection.sample(SAMPLED), BATCH):
             ids, embeddings = rows.column(ROW).to_numpy(), unit_rows(embeddings_of(rows))
-            closest.add(ids, *opened.collection.search(embeddings, NEIGHBOURS + 1))
+            closest.add(ids, *collection.search(embeddings, NEIGHBOURS + 1))
             texts.append(rows.drop_columns([EMBEDDING]))
             done += len(rows)
             yield Step(COMPARING, min(done, expected), expected)
         table = pa.concat_tables(texts)
         if not whole:
-            table = pa.concat_tables([table, *_partners(opened, table, closest.pairs)]).sort_by(ROW)
+            partners = np.setdiff1d(np.union1d(closest.pairs["first"], closest.pairs["second"]), table.column(ROW).to_numpy())
+            texts += [rows.drop_columns([EMBEDDING]) for rows in _fetched(collection, partners, FETCHED)]
+            table = pa.concat_tables(texts).sort_by(ROW)
     corpus = replace(corpus_of(opened.name, table, opened.facts), store=opened.key)
     copies = Copies.of(table.column(SENTENCE).to_pylist())
     pairs = _of_nodes(closest, copies, corpus.rows)
-    empty = np.empty((0, opened.facts.dim), dtype=np.float32)
-    indexed = replace(opened.sample, corpus=corpus, embeddings=empty, passages=None)
+    indexed = replace(opened.sample, corpus=corpus, embeddings=np.empty((0, opened.facts.dim), np.float32), passages=None)
     mined = Mined(indexed, Duplicates(copies, pairs), {}, joined=Joined(done, total, NEIGHBOURS, opened.index))
     yield Step(COMPARING, expected, expected, result=mined)
 
 
-def _sampled(opened: OpenCollection) -> Iterator[pa.Table]:
-    """Random rows, some at a time."""
-    ids = opened.collection.sample(SAMPLED).tolist()
-    for start in range(0, len(ids), BATCH):
-        yield opened.collection.fetch(ids[start : start + BATCH])
-
-
-def _partners(opened: OpenCollection, table: pa.Table, pairs: pd.DataFrame) -> Iterator[pa.Table]:
-    """The rows of the pairs that are not in the table, without embeddings."""
-    others = np.setdiff1d(np.union1d(pairs["first"], pairs["second"]), table.column(ROW).to_numpy()).tolist()
-    for start in range(0, len(others), FETCHED):
-        yield opened.collection.fetch(others[start : start + FETCHED]).drop_columns([EMBEDDING])
+def _fetched(collection: Collection, ids: Rows, batch: int) -> Iterator[pa.Table]:
+    """The rows with these ids, `batch` at a time."""
+    for start in range(0, len(ids), batch):
+        yield collection.fetch(ids[start : start + batch].tolist())
 
 
 def _of_nodes(closest: StrongestPairs, copies: Copies, ids: Rows) -> SimilarPairs:

@@ -103,8 +103,7 @@ def compare_file(bench: Workbench, session: Session, table: Table) -> Iterator[S
     columns = list(indexed.corpus.columns)
     if not set(columns) <= set(table.frame.columns):
         columns = [guess_column(table.frame)]
-    other = read_corpus(table, columns, bench.settings.limits)
-    yield from in_line(bench, session, OVERLAP, _compared(bench, indexed, other))
+    yield from in_line(bench, session, OVERLAP, _compared(bench, indexed, read_corpus(table, columns, bench.settings.limits)))
 
 
 def in_line(bench: Workbench, session: Session, job: str, work: Iterator[Step[Result]]) -> Iterator[Step[Result]]:

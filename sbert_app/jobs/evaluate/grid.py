@@ -109,8 +109,7 @@ def upload(bench: Workbench, session: Session, path: Path, name: str) -> DataSet
 
 def data_sets(bench: Workbench, session: Session) -> dict[str, DataSet]:
     """By name: those that come with the app, and the visitor's own."""
-    uploaded = session.get(Uploaded) or Uploaded()
-    return {data.name: data for data in (*own_data_sets(bench.settings.limits), *uploaded.data_sets)}
+    return {data.name: data for data in (*own_data_sets(bench.settings.limits), *(session.get(Uploaded) or Uploaded()).data_sets)}
 
 
 def names_of_sets(session: Session) -> list[str]:

@@ -139,9 +139,7 @@ def _in_shell(bench: Workbench, data: TrainingData, plan: Plan, out: Path) -> St
     run = interrupted or running.create(bench, data, plan)
     try:
         with run.lock():
-            for event in running.train_here(bench, run):
-                if told := _told(event):
-                    yield told
+            yield from filter(None, map(_told, running.train_here(bench, run)))
     except UserError:
         if not run.has_checkpoint:  # such as a model that does not exist: there is nothing to go on with
             running.delete(bench, run.id)

@@ -60,9 +60,7 @@ def train_here(bench: Workbench, run: Run) -> Iterator[Event]:
 
     with writing("The run"):
         run.set_state(RUNNING)
-        for event in Execution(run, bench.registry.trainable, bench.registry.hardware).work():
-            if event:
-                yield event
+        yield from filter(None, Execution(run, bench.registry.trainable, bench.registry.hardware).work())
 
 
 def resume(bench: Workbench, run_id: str, owner: str = "") -> RunInfo:
@@ -165,8 +163,7 @@ def free_name(bench: Workbench, preferred: str) -> str:
     """An unused model name close to the preferred one."""
     base = re.sub(r"[^\w.-]+", "-", preferred, flags=re.ASCII).strip("-._")[:50] or "model"
     used = {info.name for info in bench.registry.list()}
-    names = (base, *(f"{base}-{i}" for i in range(2, len(used) + 3)))
-    return next(name for name in names if name not in used)
+    return next(name for name in (base, *(f"{base}-{i}" for i in range(2, len(used) + 3))) if name not in used)
 
 
 def zip_model(bench: Workbench, run_id: str, folder: Path, owner: str = "") -> Path:
@@ -175,14 +172,12 @@ def zip_model(bench: Workbench, run_id: str, folder: Path, owner: str = "") -> P
     name = re.sub(r"[^\w.-]+", "-", run.info().name).strip("-.") or "model"
     path = folder / f"{name}.zip"
     with writing("The zip"), zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:  # weights do not compress
-        for file in sorted(run.model.rglob("*")):
-            if file.is_file():
-                archive.write(file, Path(name) / file.relative_to(run.model))
+        for file in sorted(filter(Path.is_file, run.model.rglob("*"))):
+            archive.write(file, Path(name) / file.relative_to(run.model))
     return path
 
 
 def _with_model(bench: Workbench, run_id: str, owner: str) -> Run:
-    run = find(bench, run_id, owner)
-    if not run.info().has_model:
+    if not (run := find(bench, run_id, owner)).info().has_model:
         raise UserError("This run has no model yet. Wait until it finishes, or stop it to keep the best checkpoint.")
     return run

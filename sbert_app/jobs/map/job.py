@@ -154,8 +154,7 @@ def _clustered(projected: Projection, grouping: ClusterOptions) -> CorpusMap:
     clustering = clusters.cluster(projected.points, projected.indexed.embeddings, grouping.method, grouping.count)
     clustered = time.perf_counter()
     result = CorpusMap.build(projected, clustering, grouping.outliers, (grouping.method, grouping.count))
-    seconds = {"clusters": clustered - start, "names": time.perf_counter() - clustered}
-    return replace(result, seconds=projected.seconds | seconds)
+    return replace(result, seconds=projected.seconds | {"clusters": clustered - start, "names": time.perf_counter() - clustered})
 
 
 @dataclass(frozen=True)

@@ -51,8 +51,7 @@ class DrawingBegun:
 
 def mapped_corpus(bench: Workbench, session: Session, model: str = DEFAULT_ENCODER) -> IndexedCorpus:
     """The session's corpus, or the example tickets embedded with this model."""
-    corpus = session.get(IndexedCorpus)
-    return corpus or bench.examples.indexed(CALIBRATION_EXAMPLE, bench.registry.encoder(model))
+    return session.get(IndexedCorpus) or bench.examples.indexed(CALIBRATION_EXAMPLE, bench.registry.encoder(model))
 
 
 def own_model(session: Session, model: str) -> str:
@@ -150,8 +149,7 @@ def last_grouping(library: Library, indexed: IndexedCorpus) -> list[Any]:
 
 def _saved(library: Library, indexed: IndexedCorpus) -> tuple[dict[str, dict[str, str]], list[Any]]:
     """The names with the saved corpus, and `last_grouping`; none if their file is damaged."""
-    path = library.folder / indexed.saved_id / FILE
-    if not path.is_file():
+    if not (path := library.folder / indexed.saved_id / FILE).is_file():
         return {}, []
     try:
         with reading("The file of cluster names", "Name the clusters again."):

@@ -152,7 +152,8 @@ def _ranked(
         return indexed, ranked.taking(np.flatnonzero(ranked.rows != own))
 
     hits, ranked = different_texts(rank, depth)
-    result = hits_of(bench.device, query, hits, encoder, ranked, asked.top, before, asked.way)
+    ranked = replace(ranked, milliseconds=before | ranked.milliseconds)
+    result = hits_of(bench.device, query, hits, encoder, ranked, asked.top, asked.way)
     return replace(result, searched=ranked.fitting, store=collection.store(bool(filters))) if collection else result
 
 

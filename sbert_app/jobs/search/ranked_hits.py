@@ -46,19 +46,11 @@ def different_texts(rank: Callable[[int], tuple[IndexedCorpus, Ranking]], wanted
 
 
 def hits_of(
-    device: Device,
-    query: str,
-    indexed: IndexedCorpus,
-    encoder: "Encoder",
-    ranked: Ranking,
-    top: int,
-    before: dict[str, float],
-    ranking: str,
+    device: Device, query: str, indexed: IndexedCorpus, encoder: "Encoder", ranked: Ranking, top: int, ranking: str
 ) -> SearchResult:
-    """The `top` hits of a ranking, for MAXSIM compared word by word. before: milliseconds of earlier stages."""
+    """The `top` hits of a ranking, for MAXSIM compared word by word."""
     if ranking != MAXSIM or not len(ranked.rows):
-        best = ranked.taking(np.arange(min(top, len(ranked.rows))))
-        return _result(query, indexed, best, before, ranking)
+        return _result(query, indexed, ranked.taking(np.arange(min(top, len(ranked.rows)))), ranking)
     start = time.perf_counter()
     head = ranked.rows[:COMPARED]
     with device.hold(short=True) as waited:
@@ -67,15 +59,14 @@ def hits_of(
     fused = np.zeros(len(ranked.rows)) if ranked.fused is None else ranked.fused
     order = compared_order(fused, maxsim, ranked.coverage)[:top]
     stage = f"{MAXSIM_STAGE}, {len(head)} {plural(len(head), 'row', 'rows')}"
-    result = _result(query, indexed, ranked.taking(order), before, MAXSIM)
+    result = _result(query, indexed, ranked.taking(order), MAXSIM)
     hits = result.hits
     for rank, place in enumerate(order.tolist()):
         if place < len(head):
             hit, matches = hits[rank], comparison.words(int(head[place]))
             sentence = best_sentence(hit.sentence, matches, hit.context)
             hits[rank] = replace(hit, maxsim=float(maxsim[place]), matches=matches, best=sentence)
-    seconds = time.perf_counter() - start - waited
-    return replace(result, milliseconds=result.milliseconds | {stage: seconds * 1e3})
+    return replace(result, milliseconds=result.milliseconds | {stage: (time.perf_counter() - start - waited) * 1e3})
 
 
 def reranked(device: Device, result: SearchResult, top: int, cross: "PairScorer") -> SearchResult:
@@ -87,13 +78,12 @@ def reranked(device: Device, result: SearchResult, top: int, cross: "PairScorer"
     hits = [
         replace(result.hits[i], rank=rank, cross_score=float(scores[i]), cross_share=shares[i]) for rank, i in enumerate(order, 1)
     ]
-    stage = f"cross-encoder, {len(result.hits)} pairs"
-    milliseconds = result.milliseconds | {stage: (time.perf_counter() - start) * 1e3}
+    milliseconds = result.milliseconds | {f"cross-encoder, {len(result.hits)} pairs": (time.perf_counter() - start) * 1e3}
     return replace(result, hits=hits, milliseconds=milliseconds, cross_encoder=cross.name)
 
 
-def _result(query: str, indexed: IndexedCorpus, ranked: Ranking, before: dict[str, float], ranking: str) -> SearchResult:
-    """The rows of a ranking as hits. before: milliseconds of earlier stages."""
+def _result(query: str, indexed: IndexedCorpus, ranked: Ranking, ranking: str) -> SearchResult:
+    """The rows of a ranking as hits."""
     corpus, passages = indexed.corpus, indexed.passages
     records = corpus.metadata.iloc[ranked.rows].to_dict("records")
     bm25 = [None] * len(ranked.rows) if ranked.words is None else ranked.words.tolist()
@@ -116,11 +106,9 @@ def _result(query: str, indexed: IndexedCorpus, ranked: Ranking, before: dict[st
         )
         for place, (row, score, passage, words, record) in enumerate(columns)
     ]
-    milliseconds = before | ranked.milliseconds
-    rows_read, counts = indexed.growing.read if indexed.growing else None, (len(corpus), ranked.fitting)
     return SearchResult(
-        query, hits, milliseconds, indexed.model, *counts, ranking, cautions=ranked.notes, read=rows_read,
-        repeats=_repeats(corpus, hits, copies),
+        query, hits, ranked.milliseconds, indexed.model, len(corpus), ranked.fitting, ranking, cautions=ranked.notes,
+        read=indexed.growing.read if indexed.growing else None, repeats=_repeats(corpus, hits, copies),
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import choice, json_object, option, sentence, whole
 from sbert_app.jobs.search.job import WAYS
 from sbert_app.jobs.search.open_corpus import HINT as QUERY_HINT
+from sbert_app.jobs.search.ranked_hits import encode_query
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors, unit_rows
@@ -53,8 +54,7 @@ def why_not_job(call: Call, options: WhyNotOptions) -> Steps:
         and those that look like typos, filters that hide it, read and length (characters that the model reads, and all), skipped.
     """
     miss = why_not(call.bench, call.session, options)
-    summary = {"reason": miss.reason, "in_words": miss.in_words, **asdict(miss)}
-    yield Outcome(summary, miss.lines)
+    yield Outcome({"reason": miss.reason, "in_words": miss.in_words, **asdict(miss)}, miss.lines)
 
 
 def why_not(bench: Workbench, session: Session, asked: WhyNotOptions) -> Miss:
@@ -72,17 +72,11 @@ def why_not(bench: Workbench, session: Session, asked: WhyNotOptions) -> Miss:
     else:
         place = indexed.corpus.find_text(asked.expected, mask)
     if place is None:
-        closeness = indexed.embeddings @ _embedded(bench, encoder, asked.expected, encoder.document_prompt)
+        closeness = indexed.embeddings @ unit_rows(bench.device.encode(encoder, [asked.expected], encoder.document_prompt))[0]
         in_corpus, place = False, int(closeness.argmax())
-    vector = _embedded(bench, encoder, asked.query, encoder.prompt("query"))
+    vector, _ = encode_query(bench.device, asked.query, encoder)
     search = _Search(indexed, asked.query, vector, asked.top, filters, asked.ranking or DEFAULT_RANKING, mask)
     return replace(_miss(bench, encoder, search, place), in_corpus=in_corpus)
-
-
-def _embedded(bench: Workbench, encoder: "Encoder", text: str, prompt: str) -> Vectors:
-    """The unit vector of a text, (dim,)."""
-    vectors = unit_rows(bench.device.encode(encoder, [text], prompt))
-    return vectors.ravel()
 
 
 @dataclass(frozen=True)
@@ -110,8 +104,7 @@ def _miss(bench: Workbench, encoder: "Encoder", search: _Search, place: int) -> 
     """What is to know about the row at this place of the corpus."""
     from sbert_app.models.tokens import characters_read, is_one_piece  # imports torch
 
-    hiding = _hiding(search, place)
-    if hiding:
+    if hiding := _hiding(search, place):
         search = replace(search, filters={}, mask=None)
     indexed, text = search.indexed, search.indexed.corpus.sentences[place]
     standings = (*_apart(search, place), *_fused(bench, encoder, search, place))
@@ -185,8 +178,7 @@ def _missed_by_index(search: _Search, place: int) -> bool:
         return False
     rows = search.rank(DENSE).rows
     last = float(search.indexed.cosines(search.vector, rows)[0].min()) if len(rows) else -1.0
-    own = float(search.indexed.cosines(search.vector, np.array([place]))[0][0])
-    return place not in rows and own > last + ROUNDING
+    return place not in rows and float(search.indexed.cosines(search.vector, np.array([place]))[0][0]) > last + ROUNDING
 
 
 WHY_NOT = Job("why_not", Needs.CORPUS, WhyNotOptions, why_not_job, "why_not", quick=True, collections=False)

@@ -93,7 +93,6 @@ def _explained(bench: Workbench, session: Session, pair: tuple[str, str], encode
     score = poolings[encoder.layout.pooling]
     noticed = cautions(*pair, tokens, encoder.pieces_a_sample_word)
     truncated = f"Only the first {encoder.max_length} tokens of each sentence were read: the model's limit."
-    attribution = _attribution(bench, encoder, pair, tokens1, tokens2)
     return Comparison(
         sentences=pair,
         score=score,
@@ -103,7 +102,7 @@ def _explained(bench: Workbench, session: Session, pair: tuple[str, str], encode
         pooling=encoder.layout.pooling,
         poolings=poolings,
         word_overlap=word_overlap(*pair),
-        attribution=attribution,
+        attribution=_attribution(bench, encoder, pair, tokens1, tokens2),
         notes=(encoder.note,) if encoder.note else (),
         milliseconds=(time.perf_counter() - start - waited) * 1e3,
         encode_milliseconds=(encoded - start - waited) * 1e3,
