@@ -131,8 +131,7 @@ class IndexedCorpus:
         frame = self.corpus.filterable()
         frame = frame.rename(columns={name: f"{name}_" for name in frame.columns if name in ("row", "embedding")})
         table = pyarrow.Table.from_pandas(frame.astype(str), preserve_index=False)
-        values = pyarrow.array(np.ravel(self.embeddings))
-        vectors = pyarrow.FixedSizeListArray.from_arrays(values, self.embeddings.shape[1])
+        vectors = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(np.ravel(self.embeddings)), self.embeddings.shape[1])
         table = table.add_column(0, "row", pyarrow.array(self.corpus.rows)).append_column("embedding", vectors)
         pyarrow.parquet.write_table(table, path)
 

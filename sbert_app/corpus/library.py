@@ -82,9 +82,8 @@ class Library:
 
     def delete(self, corpus_id: str) -> None:
         """Delete a saved corpus, damaged or not. Raises UserError if the id is not in the list."""
-        path = self._path(corpus_id)
         with storage.writing("The folder of saved corpora"):
-            storage.discard(path)
+            storage.discard(self._path(corpus_id))
 
     def _path(self, corpus_id: str) -> Path:
         path = self.folder / corpus_id
