@@ -62,7 +62,7 @@ class IndexedCorpus:
     index: VectorIndex
     lexical: LexicalIndex
     truncated: int = 0  # the number of such sentences
-    saved_id: str = ""  # in the library
+    saved_id: str = ""  # in the library, "" if it is not saved
     passages: Passages | None = None  # parts of such sentences, with embeddings of their own
     among: NDArray[np.bool_] | None = None  # which rows are searched, (n,), None for all
     growing: Growing | None = None  # of a corpus that the model has not read whole; its index is empty

@@ -68,7 +68,7 @@ class Library:
         return _read(self._path(corpus_id))
 
     def find(self, corpus: Corpus, fingerprint: str) -> IndexedCorpus | None:
-        """Return this corpus with its saved index under this model, None if that lacks passages. Deletes a damaged copy."""
+        """Return this corpus with its saved index under this model, None without one or its passages. Deletes a damaged copy."""
         path = self.folder / corpus_id(corpus, fingerprint)
         try:
             indexed = _read(path) if os.path.lexists(path) else None

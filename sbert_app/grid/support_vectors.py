@@ -41,7 +41,7 @@ def predict_folds(examples: Examples, folds: Rows, tick: Tick = lambda: None) ->
     predicted = np.empty(len(examples))
     for fold in range(int(folds.max()) + 1):
         tested = np.flatnonzero(folds == fold)
-        trained = np.flatnonzero(~np.isin(pairs, pairs[tested]))  # nor a tested pair that occurs again, in either order
+        trained = np.flatnonzero(~np.isin(pairs, pairs[tested]))  # not even tested pairs that occur again, in either order
         if len(trained) < LEAST_TRAINED:
             raise UserError(
                 f"Would learn from {len(trained)} pairs, at least {LEAST_TRAINED} are needed. Use a data set with more."
