@@ -1,7 +1,4 @@
-"""A support-vector regressor over tf-idf and word overlap, as Misra et al. 2016 grade arguments, and the folds it learns from.
-
-It learns from the data set that it is measured on: each fold is scored by a regressor that was trained on the other folds.
-"""
+"""A support-vector regressor over tf-idf and word overlap, as Misra et al. 2016 grade arguments, and the folds it learns from."""
 
 import math
 from collections.abc import Sequence
