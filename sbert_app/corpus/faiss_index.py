@@ -55,8 +55,7 @@ class FaissIndex:
     ) -> float:
         """Let a query read more, or compare more candidates again, whichever helps more, until the target; return the recall.
 
-        own: the rows that it is measured on. exact: their closest rows, see `recall`. vectors: of rows. first_share: the first
-        setting tried reads one in so many lists.
+        own: the rows it is measured on; exact: their closest rows, see `recall`; first_share: it begins with one list in so many.
         """
         queries = vectors(own)
 

@@ -57,8 +57,7 @@ class Matching:
 def conditions(filters: Mapping[str, Any], columns: Sequence[str]) -> list[Condition]:
     """Check filters. Raises UserError.
 
-    A filter is a value, a list of values, {"contains": text} or, for numbers, dates or times, {"from": low, "to": high}, one end
-    optional.
+    Each is a value, a list of values, {"contains": text} or, of numbers, dates, times, {"from": low, "to": high}, one end optional.
     """
     try:
         json.dumps(filters, ensure_ascii=False, default=str).encode()

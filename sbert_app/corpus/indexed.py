@@ -62,7 +62,7 @@ class IndexedCorpus:
     index: VectorIndex
     lexical: LexicalIndex
     truncated: int = 0  # the number of such sentences
-    saved_id: str = ""  # in the library
+    saved_id: str = ""  # in the library, "" if it is not saved
     passages: Passages | None = None  # parts of such sentences, with embeddings of their own
     among: NDArray[np.bool_] | None = None  # which rows are searched, (n,), None for all
     growing: Growing | None = None  # of a corpus that the model has not read whole; its index is empty
@@ -131,8 +131,7 @@ class IndexedCorpus:
         frame = self.corpus.filterable()
         frame = frame.rename(columns={name: f"{name}_" for name in frame.columns if name in ("row", "embedding")})
         table = pyarrow.Table.from_pandas(frame.astype(str), preserve_index=False)
-        values = pyarrow.array(np.ravel(self.embeddings))
-        vectors = pyarrow.FixedSizeListArray.from_arrays(values, self.embeddings.shape[1])
+        vectors = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(np.ravel(self.embeddings)), self.embeddings.shape[1])
         table = table.add_column(0, "row", pyarrow.array(self.corpus.rows)).append_column("embedding", vectors)
         pyarrow.parquet.write_table(table, path)
 

@@ -68,7 +68,7 @@ class Library:
         return _read(self._path(corpus_id))
 
     def find(self, corpus: Corpus, fingerprint: str) -> IndexedCorpus | None:
-        """Return this corpus with its saved index under this model, None if that lacks passages. Deletes a damaged copy."""
+        """Return this corpus with its saved index under this model, None without one or its passages. Deletes a damaged copy."""
         path = self.folder / corpus_id(corpus, fingerprint)
         try:
             indexed = _read(path) if os.path.lexists(path) else None
@@ -82,9 +82,8 @@ class Library:
 
     def delete(self, corpus_id: str) -> None:
         """Delete a saved corpus, damaged or not. Raises UserError if the id is not in the list."""
-        path = self._path(corpus_id)
         with storage.writing("The folder of saved corpora"):
-            storage.discard(path)
+            storage.discard(self._path(corpus_id))
 
     def _path(self, corpus_id: str) -> Path:
         path = self.folder / corpus_id

@@ -66,10 +66,7 @@ def _tidy(cell: str) -> str:
 
 
 def in_iso(cells: "pd.Series[str]") -> "tuple[pd.Series[str], Values] | None":
-    """A column of dates that are written in several ways, each as 2026-03-31, with its time if it has one; None for other columns.
-
-    What is no date, could be two dates, or is a whole month or year, stays: see the values, which say what each cell was read as.
-    """
+    """A column of dates written in several ways, each as 2026-03-31, with its time if it has one, and as read; None for others."""
     first = read(cells.head(TRIED))
     column = read(cells) if first and first.scale.startswith("date") else None
     if column is None:
@@ -78,7 +75,7 @@ def in_iso(cells: "pd.Series[str]") -> "tuple[pd.Series[str], Values] | None":
     forms = cells[filled | (column.states == UNCLEAR)].str.strip().replace({r"\d{4}": "y", r"\d+": ""}, regex=True)
     if forms.str.slice(0, 3).nunique() < 2:
         return None
-    other = filled & ~cells.str.match(ISO).to_numpy()
+    other = filled & ~cells.str.match(ISO).to_numpy()  # what is no date, could be two, or is a month or year, stays
     moments = zip(cells, column.values.tolist(), other, strict=True)
     after = pd.Series([_moment(cell, seconds) if changes else cell for cell, seconds, changes in moments], dtype=object)
     return after, column

@@ -126,7 +126,7 @@ class CorpusMap:
         """The map with another name for a cluster; "" brings back the name made from its keywords. Raises UserError."""
         others = [self.made_names[number] for number in range(self.clustering.count) if number != cluster]
         others += [given for number, given in self.given_names.items() if number != cluster]
-        if name.casefold() in {other.casefold() for other in [*others, *OUTLIER_NAMES]}:  # a kept table could not tell their rows
+        if name.casefold() in {other.casefold() for other in [*others, *OUTLIER_NAMES]}:  # no kept table could tell them apart
             raise UserError(f"“{name}” belongs to another group of this map. Choose another name.")
         given = {number: other for number, other in self.given_names.items() if number != cluster}
         return replace(self, given_names=given if name in ("", self.made_names[cluster]) else given | {cluster: name})

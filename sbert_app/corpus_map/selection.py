@@ -92,8 +92,7 @@ def near_row(corpus_map: CorpusMap, row: int) -> Selection:
     rows = np.concatenate([[row], ranking.rows[others][:NEAREST]])
     scores = np.concatenate([[1.0], ranking.scores[others][:NEAREST]]).astype(np.float32)
     name = row_text(indexed.corpus.row_label(int(indexed.corpus.rows[row])))
-    title = f"Row {name} and its nearest rows, by cosine of the embeddings"
-    return Selection(corpus_map.clustering, rows, title, scores=scores)
+    return Selection(corpus_map.clustering, rows, f"Row {name} and its nearest rows, by cosine of the embeddings", scores=scores)
 
 
 def near_query(corpus_map: CorpusMap) -> Selection:

@@ -49,8 +49,7 @@ class Calibration:
         generator = np.random.default_rng(0)
         first = generator.integers(rows, size=PAIRS)
         second = (first + generator.integers(1, rows, size=PAIRS)) % rows
-        pairs = unit_rows(embeddings[first]), unit_rows(embeddings[second])
-        return cls(name, np.sort(np.einsum("nd,nd->n", *pairs)))
+        return cls(name, np.sort(np.einsum("nd,nd->n", unit_rows(embeddings[first]), unit_rows(embeddings[second]))))
 
     def percentile(self, score: float) -> float:
         """Percentage of the random pairs that score lower, 0..100."""

@@ -131,8 +131,7 @@ class Attribution:
         for word1, shares in compress(zip(self.words1, self.contributions.tolist(), strict=True), keep1):
             for word2, share in compress(zip(self.words2, shares, strict=True), keep2):
                 sums[word1, word2] += share
-        strongest = sorted(sums.items(), key=lambda pair: (-pair[1], pair[0]))[:count]
-        return [Link(*words, share) for words, share in strongest]
+        return [Link(*words, share) for words, share in sorted(sums.items(), key=lambda pair: (-pair[1], pair[0]))[:count]]
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,4 @@
-"""A support-vector regressor over tf-idf and word overlap, as Misra et al. 2016 grade arguments, and the folds it learns from.
-
-It learns from the data set that it is measured on: each fold is scored by a regressor that was trained on the other folds.
-"""
+"""A support-vector regressor over tf-idf and word overlap, as Misra et al. 2016 grade arguments, and the folds it learns from."""
 
 import math
 from collections.abc import Sequence
@@ -41,7 +38,7 @@ def predict_folds(examples: Examples, folds: Rows, tick: Tick = lambda: None) ->
     predicted = np.empty(len(examples))
     for fold in range(int(folds.max()) + 1):
         tested = np.flatnonzero(folds == fold)
-        trained = np.flatnonzero(~np.isin(pairs, pairs[tested]))  # nor a tested pair that occurs again, in either order
+        trained = np.flatnonzero(~np.isin(pairs, pairs[tested]))  # not even tested pairs that occur again, in either order
         if len(trained) < LEAST_TRAINED:
             raise UserError(
                 f"Would learn from {len(trained)} pairs, at least {LEAST_TRAINED} are needed. Use a data set with more."

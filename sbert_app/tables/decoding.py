@@ -17,7 +17,6 @@ from sbert_app.settings import MEGABYTE, Limits
 WESTERN = re.compile(r"[À-ÖØ-öø-ÿŒœŠšŸŽž‘’“”–—…€£¢¥§°©®±µ×«»´·¡¿ªº²³¼½¾•™\xa0]*")
 ASCII = re.compile(r"[\x00-\x7f]+")
 MAGIC = (b"PK\x03\x04", b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"\x1f\x8b", b"PAR1", b"\xd0\xcf\x11\xe0")
-PIECE = MEGABYTE
 
 
 @dataclass(frozen=True)
@@ -37,12 +36,10 @@ class TextFile:
         """Yield lines, not cut at U+2028 as by `splitlines`. newline: None converts ends to LF, "" keeps them. Raises UserError."""
         most = self.limits.cell_characters
         with self._open(newline) as file:
-            number = 1
-            while line := file.readline(most + 1):
+            for number, line in enumerate(iter(lambda: file.readline(most + 1), ""), 1):
                 if len(line) > most:
                     raise UserError(f"'{self.name}' has more than {most:,} characters in line {number:,}. Split or shorten it.")
                 yield line.replace("\0", "") if self.nuls else line
-                number += 1
 
     def read(self, most: int = -1, newline: str | None = "") -> str:
         """The text, or its first `most` characters. newline: as of `lines`."""
@@ -55,7 +52,7 @@ class TextFile:
         size = 0
         try:
             with self._unpacked() as file:
-                while piece := file.read(PIECE):
+                while piece := file.read(MEGABYTE):
                     size += len(piece)
                     if self.packed and size > self.limits.unpacked_bytes:
                         limit = self.limits.unpacked_bytes / MEGABYTE

@@ -78,10 +78,9 @@ class Table:
 
 def skipped_summary(skipped: Sequence[Skip]) -> list[str]:
     """One line per reason, such as "3 rows skipped, blank sentence: rows 4, 9, 12"."""
-    counts = Counter(skip.reason for skip in skipped)
     return [
         f"{amount(count, 'row')} skipped, {reason}: {row_list([s.row for s in skipped if s.reason == reason])}"
-        for reason, count in counts.most_common()
+        for reason, count in Counter(skip.reason for skip in skipped).most_common()
     ]
 
 

@@ -51,12 +51,9 @@ class LexicalIndex:
         return np.asarray(self._scorer.get_scores(words), dtype=np.float32)
 
     def coverage(self, query: str, scores: NDArray[np.float32]) -> float:
-        """How much of the query the best of its scores covers, 0..1: 1 for a row that holds all its words once or more.
-
-        Words count by how rare they are. Low where only common words of the query occur; 0 for stop words alone.
-        """
+        """How much of the query, by how rare its words are, the best of its scores covers, 0..1: 1 for a row that has them all."""
         all_words = float(self.rarity(tokenize(query)).sum()) * HELD_ONCE
-        return min(1.0, float(scores.max(initial=0.0)) / all_words) if all_words else 0.0
+        return min(1.0, float(scores.max(initial=0.0)) / all_words) if all_words else 0.0  # for stop words alone
 
     def rarity(self, words: Sequence[str]) -> NDArray[np.float64]:
         """How rare each lower-cased word is, (w,): ln(1 + (n - d + 0.5) / (d + 0.5)), held by d of n sentences; stop words: 0."""

@@ -142,7 +142,7 @@ def query_words(
 ) -> QueryWords:
     """Compare the words of a query with those of a text. vocabulary: all words of the corpus.
 
-    read: how many characters of the text the model reads, None for all. well_known: whether a word that is not there is no typo.
+    read: how many characters of it the model reads, None for all. well_known: whether a word that the corpus lacks is no typo.
     """
     stop_words = not any(word not in lexical.STOP_WORDS for word in WORD.findall(query.lower()))
     words = () if stop_words else tuple(dict.fromkeys(tokenize(query)))
