@@ -15,14 +15,15 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.training.options import PAIR_OBJECTIVE, ObjectiveOptions
-from sbert_app.training.siamese import Siamese, Vocabulary, build_siamese, epoch_batches, gather
+from sbert_app.training.siamese import Siamese, Vocabulary, build_siamese, gather
+from sbert_app.training.trainee import Trainee
 from sbert_app.vectors import Array, Rows
 
 Trained = Encoder | CrossEncoder
 
 
-class PairTrainee:
-    """A trainee: a cross-encoder of one output, all weights, by binary cross-entropy of its logit. Changes the model: pass a copy.
+class PairTrainee(Trainee):
+    """A cross-encoder of one output, all weights, by binary cross-entropy of its logit. Changes the model: pass a copy.
 
     As sentence-transformers' BinaryCrossEntropyLoss; a score is a target between 0 and 1.
     """
@@ -32,23 +33,17 @@ class PairTrainee:
     def __init__(self, cross: CrossEncoder, train: Examples, dev: Examples) -> None:
         check_one_score(cross)
         self.encoder, self.objective = cross, nn.BCEWithLogitsLoss()  # named as those of `Siamese`
-        self.module: nn.Module = cross.model.requires_grad_(True)  # a merged adapter's are frozen
+        self.module = cross.transformer.requires_grad_(True)  # a merged adapter's are frozen
         self._dev = dev
         parts = [cross.tokenize(pairs_of(part)) for part in (train, dev)]
         ids = [[encoding.ids for encoding in part] for part in parts]
-        self.vocabulary = Vocabulary(cross.model, (row for part in ids for row in part), cross.tokenizer.pad_token_id or 0)
+        self.vocabulary = Vocabulary(cross.transformer, (row for part in ids for row in part), cross.tokenizer.pad_token_id or 0)
         self._rows, self._dev_rows = (
             [SimpleNamespace(ids=row, type_ids=e.type_ids) for row, e in zip(self.vocabulary.renumber(own), part, strict=True)]
             for own, part in zip(ids, parts, strict=True)
         )
         self.lengths = np.array([len(row.ids) for row in self._rows], dtype=np.int64)
         self._targets = torch.from_numpy(train.gold.astype(np.float32)).to(cross.hardware.device)
-
-    def head(self) -> list[nn.Parameter]:
-        return []
-
-    def batches(self, size: int, seed: int, epoch: int) -> list[Rows]:
-        return epoch_batches(self.lengths, size, seed, epoch)
 
     def forward(self, rows: Rows) -> Tensor:
         """(b, 1) logits."""

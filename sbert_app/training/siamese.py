@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sbert_app.evaluation.verdict import primary_metric
@@ -20,7 +19,6 @@ from sbert_app.training.options import ObjectiveOptions, check_of_similarity
 from sbert_app.training.trainee import Trainee
 from sbert_app.vectors import Rows, Vectors
 
-POOL = 32  # batches whose rows are sorted by length together: enough to save padding, few enough to keep the order random
 Ids = list[list[int]]
 
 
@@ -58,7 +56,7 @@ class Vocabulary:
             self.usable = False
 
 
-class Siamese:
+class Siamese(Trainee):
     """A trainee: encoder, objective, tokenised training and dev examples. Changes the encoder: pass a copy.
 
     Of labelled pairs, ranking uses only those whose label means "the same". A poly-encoder's codes start untrained, as a softmax
@@ -68,9 +66,9 @@ class Siamese:
     def __init__(self, encoder: Encoder, objective: nn.Module, train: Examples, dev: Examples) -> None:
         self.encoder = encoder
         self.objective = objective.to(encoder.hardware.device)
-        self.module = nn.ModuleDict({"encoder": encoder.transformer, "dense": encoder.dense, "objective": self.objective})
-        if isinstance(encoder, PolyEncoder):
-            self.module["codes"] = encoder.codes
+        codes = {"codes": encoder.codes} if isinstance(encoder, PolyEncoder) else {}
+        self._untrained = nn.ModuleDict({"objective": self.objective} | codes)
+        self.module = nn.ModuleDict({"encoder": encoder.transformer, "dense": encoder.dense, **self._untrained})
         self._ranking = isinstance(objective, MultipleNegativesRanking)
         if self._ranking and train.kind == "labelled":
             train = train.take(np.flatnonzero(train.gold == 1))
@@ -89,10 +87,10 @@ class Siamese:
         self._targets = torch.from_numpy(targets).to(encoder.hardware.device)
 
     def head(self) -> list[nn.Parameter]:
-        return [weight for name in ("objective", "codes") if name in self.module for weight in self.module[name].parameters()]
+        return list(self._untrained.parameters())
 
     def batches(self, size: int, seed: int, epoch: int) -> list[Rows]:
-        batches = epoch_batches(self.lengths, size, seed, epoch)
+        batches = super().batches(size, seed, epoch)
         return without_repeats(batches, list(zip(*self._train.sentences, strict=True))) if self._ranking else batches
 
     def forward(self, rows: Rows) -> Tensor:
@@ -129,18 +127,6 @@ def build_siamese(encoder: Encoder, objective: str, options: ObjectiveOptions, t
     if similarity is not COSINE:
         check_of_similarity(objective)
     return Siamese(encoder, build_objective(objective, encoder.dim, len(train.labels), options, similarity), train, dev)
-
-
-def epoch_batches(lengths: NDArray[np.int64], size: int, seed: int, epoch: int) -> list[Rows]:
-    """Batches of `size` rows (the last of a pool may be smaller), ordered by seed and epoch alone. lengths: tokens, (n,)."""
-    generator = np.random.default_rng((seed, epoch))
-    order = generator.permutation(len(lengths))
-    batches = []
-    for start in range(0, len(order), size * POOL):
-        pool = order[start : start + size * POOL]
-        pool = pool[np.argsort(lengths[pool], kind="stable")]
-        batches += [pool[i : i + size] for i in range(0, len(pool), size)]
-    return [batches[i] for i in generator.permutation(len(batches))]
 
 
 def without_repeats(batches: Sequence[Rows], keys: Sequence[Sequence[Hashable]]) -> list[Rows]:
