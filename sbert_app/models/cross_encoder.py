@@ -12,9 +12,8 @@ from torch import Tensor
 
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import WINDOW
-from sbert_app.models.engine.batches import Features, Fetch, pad_rows
 from sbert_app.models.engine.engine import OnEngine
-from sbert_app.models.engine.forward import use_fastest_attention
+from sbert_app.models.engine.forward import Features, Fetch, pad_rows, use_fastest_attention
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import write_card
 from sbert_app.models.files.layout import quoted, read_json
@@ -75,25 +74,21 @@ class CrossEncoder(OnEngine):
             cross = cls(name, model, tokenizer, replace(hardware, dtype=torch.float32), of_adapter).cast(hardware)
         else:
             cross = cls(name, *load_without_weights(base, name, num_labels=labels), hardware, of_adapter)
-        cross.folder, cross.reader = adapter, lambda: cls.from_adapter(base, adapter, hardware, name).model
+        cross.folder, cross.reader = adapter, lambda: cls.from_adapter(base, adapter, hardware, name).transformer
         return cross
 
     @cached_property
     def fingerprint(self) -> str:
         """Differs between cross-encoders whose scores differ. 16 hex digits."""
-        return fingerprint(f"{self.max_length}{self.hardware.precision}{_activation_name(self.config, self.name)}", self.model)
-
-    @property
-    def model(self) -> Any:
-        """The sequence classifier on torch."""
-        return self.transformer
+        settings = f"{self.max_length}{self.hardware.precision}{_activation_name(self.config, self.name)}"
+        return fingerprint(settings, self.transformer)
 
     def cast(self, hardware: Hardware) -> "CrossEncoder":
         """Convert the weights to the precision of `hardware`, for scoring. They are shared: do not use this object afterwards."""
         with LOADING:  # the attention modules are imported at first use
-            cast(self.model, hardware.dtype)
-            use_fastest_attention(self.model, hardware)
-        return CrossEncoder(self.name, self.model, self.tokenizer, hardware, self.trained_for)
+            cast(self.transformer, hardware.dtype)
+            use_fastest_attention(self.transformer, hardware)
+        return CrossEncoder(self.name, self.transformer, self.tokenizer, hardware, self.trained_for)
 
     def save(self, folder: Path, title: str = "", facts: Mapping[str, str] | None = None) -> None:
         """Write a folder that sentence-transformers' CrossEncoder loads, with a model card of `facts`. Needs fp32 weights."""
@@ -119,7 +114,7 @@ class CrossEncoder(OnEngine):
 
     def logits(self, features: Features) -> Tensor:
         """(B, T) ids -> (B, k), before the activation."""
-        return self.model(**features).logits.float()
+        return self.transformer(**features).logits.float()
 
     def pad(self, rows: Sequence[Any]) -> Features:
         """A batch on the device, of encodings of pairs, padded to the longest."""

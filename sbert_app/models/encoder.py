@@ -14,9 +14,8 @@ from torch import Tensor, nn
 from sbert_app.explain.cautions import SAMPLE
 from sbert_app.explain.words import TokenVectors, by_word
 from sbert_app.models.dense import IDENTITY, Dense, read_dense, write_dense
-from sbert_app.models.engine.batches import Features, Fetch, forward_batches
 from sbert_app.models.engine.engine import OnEngine
-from sbert_app.models.engine.forward import POOL
+from sbert_app.models.engine.forward import POOL, Features, Fetch, forward_batches
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import write_card
 from sbert_app.models.files.layout import WORDS, Layout, read_layout, write_layout
@@ -58,8 +57,7 @@ class Encoder(OnEngine):
         transformer, tokenizer = read() if weights else load_without_weights(folder / layout.transformer_path, name)
         dense = [read_dense(folder / path, name) for path in layout.dense]
         encoder = cls(name, transformer, tokenizer, layout, hardware, dense)
-        encoder.folder = folder
-        encoder.reader = lambda: read()[0]
+        encoder.folder, encoder.reader = folder, lambda: read()[0]
         return encoder
 
     @property

@@ -202,7 +202,7 @@ def _module(kind: str, folder: Path, adapter: Path | None) -> tuple[Outputs, lis
         encoder = bundled_encoder(folder, hardware, "") if quick else Encoder.from_folder(folder, hardware)
         return Outputs(encoder.transformer, "last_hidden_state"), inputs
     cross = CrossEncoder.from_adapter(folder, adapter, hardware) if adapter else CrossEncoder.from_folder(folder, hardware)
-    return Outputs(cross.model, "logits"), [*inputs, *({"token_type_ids"} & set(cross.tokenizer.model_input_names))]
+    return Outputs(cross.transformer, "logits"), [*inputs, *({"token_type_ids"} & set(cross.tokenizer.model_input_names))]
 
 
 def _example(lengths: tuple[int, ...], inputs: list[str]) -> dict[str, Tensor]:

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.batches import Features
-from sbert_app.models.engine.forward import POOL
+from sbert_app.models.engine.forward import POOL, Features
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import POLY_USAGE
 from sbert_app.models.files.finding import NEW_POLY

@@ -17,7 +17,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from sbert_app.models.engine.batches import Features, Fetch, Start, attention_mask, forward_batches, pad_rows, token_budget_batches
+from sbert_app.models.engine.forward import Features, Fetch, Start, attention_mask, forward_batches, pad_rows, token_budget_batches
 from sbert_app.models.engine.hardware import Hardware, cores
 from sbert_app.models.files.layout import length_limit
 from sbert_app.vectors import Rows, Vectors
