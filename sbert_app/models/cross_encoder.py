@@ -1,7 +1,7 @@
 """The cross-encoder: reads both sentences of a pair together and scores them; n sentences take n(n-1)/2 passes."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from sbert_app.models.files.card import write_card
 from sbert_app.models.files.layout import quoted, read_json
 from sbert_app.models.files.trained_for import SHARE, UNKNOWN, Bounds, label_names, purpose, read_card, trained_for
 from sbert_app.models.loading import CLASSIFIER_CLASS, LOADING, cast, fingerprint, load_transformer, load_without_weights
-from sbert_app.vectors import Rows, Vectors, in_order
+from sbert_app.vectors import Batches, Vectors, in_order
 
 Pair = tuple[str, str]
 TORCH = "torch."
@@ -27,22 +27,19 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"Sigmoid": torch.sigmoid, 
 
 
 class CrossEncoder(OnEngine):
-    """A sequence classifier over pairs. One label: (n,) scores; k labels: (n, k). Activation as in sentence-transformers.
-
-    trained_for: LIKENESS, ANSWERS or UNKNOWN. bounds: the lowest and the highest score, None for logits.
-    """
+    """A sequence classifier over pairs. One label: (n,) scores; k labels: (n, k). Activation as in sentence-transformers."""
 
     kind = "cross-encoder"
 
     def __init__(self, name: str, model: Any, tokenizer: Any, hardware: Hardware, trained_for: str = UNKNOWN) -> None:
         super().__init__(name, model, tokenizer, self.logits, hardware, limit=None)
-        self.trained_for = trained_for
+        self.trained_for = trained_for  # LIKENESS, ANSWERS or UNKNOWN
         self.folder: Path | None = None  # where it was loaded from
         self.labels = int(model.config.num_labels)
         self.label_names: Sequence[str] = label_names(model.config.to_dict())
         activation = _activation_name(model.config, name)
         self._activation = ACTIVATIONS[activation]
-        self.bounds: Bounds | None = SHARE if activation == "Sigmoid" else None
+        self.bounds: Bounds | None = SHARE if activation == "Sigmoid" else None  # of the scores, None for logits
 
     @classmethod
     def from_folder(cls, folder: Path, hardware: Hardware, name: str = "", weights: bool = True) -> "CrossEncoder":
@@ -101,7 +98,7 @@ class CrossEncoder(OnEngine):
         scores = in_order(self.stream(pairs), len(pairs), self.labels)
         return scores[:, 0] if self.labels == 1 else scores
 
-    def stream(self, pairs: Sequence[Pair]) -> Iterator[tuple[Rows, Vectors]]:
+    def stream(self, pairs: Sequence[Pair]) -> Batches:
         """Yield (row numbers, scores (b, k)) batch by batch; close the iterator to stop."""
         for start in range(0, len(pairs), WINDOW):
             encodings = self.tokenize(pairs[start : start + WINDOW])

@@ -1,6 +1,6 @@
 """The encoder (bi-encoder): turns each sentence into one vector, independently of all others."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property, partial
@@ -20,7 +20,7 @@ from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import write_card
 from sbert_app.models.files.layout import WORDS, Layout, read_layout, write_layout
 from sbert_app.models.loading import fingerprint, load_transformer, load_without_weights
-from sbert_app.vectors import COSINE, Rows, Similarity, Vectors, distinct, in_order
+from sbert_app.vectors import COSINE, Batches, Rows, Similarity, Vectors, distinct, in_order
 
 WINDOW = 16_384  # sentences tokenised at a time: bounds memory, and the first batch starts at once
 SPECIAL_TOKENS = 2  # that a tokenizer adds to a sentence, at least
@@ -95,7 +95,7 @@ class Encoder(OnEngine):
         """Embed sentences in their order. n strings -> (n, dim) float32."""
         return in_order(self.stream(sentences, prompt), len(sentences), self.dim)
 
-    def stream(self, sentences: Sequence[str], prompt: str = "") -> Iterator[tuple[Rows, Vectors]]:
+    def stream(self, sentences: Sequence[str], prompt: str = "") -> Batches:
         """Yield (row numbers, vectors) batch by batch, computing each distinct sentence once; close the iterator to stop."""
         unique, inverse = distinct(sentences)
         occurrences = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse, minlength=len(unique)))[:-1])
@@ -105,7 +105,7 @@ class Encoder(OnEngine):
                 targets = [occurrences[start + row] for row in rows]
                 yield np.concatenate(targets), np.repeat(vectors, [len(t) for t in targets], axis=0)
 
-    def stream_batches(self, batches: Iterable[Rows], pad: Callable[[Rows], Features]) -> Iterator[tuple[Rows, Vectors]]:
+    def stream_batches(self, batches: Iterable[Rows], pad: Callable[[Rows], Features]) -> Batches:
         """Embed batches that the caller has cut; yield (row numbers, vectors) in their order."""
         return forward_batches(batches, pad, self._start, lambda: self.engine.ahead)
 

@@ -184,8 +184,7 @@ def _check(out: Path, kind: str, batch: dict[str, Tensor], expected: np.ndarray)
     """Raise ValueError if the written network's outputs for a batch are not the expected ones."""
     import openvino
 
-    options = {"INFERENCE_PRECISION_HINT": "f32"}
-    compiled = openvino.Core().compile_model(out, "CPU", options)
+    compiled = openvino.Core().compile_model(out, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     actual = compiled({name: value.numpy() for name, value in batch.items()})[0]
     real = batch["attention_mask"].numpy().astype(bool) if kind == "encoder" else slice(None)  # padding may differ
     difference = float(np.abs(actual[real] - expected[real]).max())

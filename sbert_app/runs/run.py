@@ -40,10 +40,7 @@ class Run(RunFiles):
 
     @classmethod
     def create(cls, home: Path, name: str, owner: str, plan: Plan, split: Split, file: str = "") -> "Run":
-        """Write a new run, not started yet. Its random id is secret: in hosted mode it gives access to the run.
-
-        file: the name of the file with the examples.
-        """
+        """Write a new run, not started yet. Its random id is secret: hosted, it gives access to the run. file: of the examples."""
         run = cls(home / f"{time.strftime('%Y-%m-%d')}-{secrets.token_hex(8)}")
         examples = split.train
         facts = {

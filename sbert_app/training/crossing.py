@@ -15,7 +15,7 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.training.options import PAIR_OBJECTIVE, ObjectiveOptions
-from sbert_app.training.siamese import Siamese, Vocabulary, build_siamese, gather
+from sbert_app.training.siamese import Siamese, Vocabulary, build_siamese, gather, within
 from sbert_app.training.trainee import Trainee
 from sbert_app.vectors import Array, Rows
 
@@ -54,12 +54,9 @@ class PairTrainee(Trainee):
 
     def evaluate(self) -> Iterator[float | None]:
         """Yield None per batch of dev examples, then the metric that decides the verdict."""
-        logits = np.empty(len(self._dev))
         lengths = [len(row.ids) for row in self._dev_rows]
-        for rows, part in self.encoder.on_torch(self._dev_rows, lengths, self.encoder.logits):
-            logits[rows] = part[:, 0]
-            yield None
-        yield measure(self._dev.kind, logits, self._dev.gold)[next(iter(METRICS[self._dev.kind]))]
+        logits = yield from gather(self.encoder.on_torch(self._dev_rows, lengths, self.encoder.logits), len(lengths), 1)
+        yield measure(self._dev.kind, logits[:, 0].astype(float), self._dev.gold)[next(iter(METRICS[self._dev.kind]))]
 
 
 def check_fits(model: Trained, objective: str) -> None:
@@ -80,7 +77,7 @@ def build_trainee(
 
 def score(cross: CrossEncoder, examples: Examples, hardware: Hardware) -> Generator[None, None, Array]:
     """Score the pairs, (n,). Yields between batches, as `embed`."""
-    return (yield from gather(cross.stream(pairs_of(examples)), len(examples), 1, hardware))[:, 0].astype(float)
+    return (yield from gather(within(hardware, cross.stream(pairs_of(examples))), len(examples), 1))[:, 0].astype(float)
 
 
 def pairs_of(examples: Examples) -> list[Pair]:

@@ -17,7 +17,7 @@ from sbert_app.step import each_within
 from sbert_app.training.objectives import COSINE, Classification, Guided, MultipleNegativesRanking, build_objective
 from sbert_app.training.options import ObjectiveOptions, check_of_similarity
 from sbert_app.training.trainee import Trainee
-from sbert_app.vectors import Rows, Vectors
+from sbert_app.vectors import Batches, Rows, Vectors
 
 Ids = list[list[int]]
 
@@ -113,11 +113,8 @@ class Siamese(Trainee):
         """Yield None per batch of dev examples, then the metric that decides the verdict."""
         columns = []
         for ids in self._dev_ids:
-            vectors = np.empty((len(ids), self.encoder.dim), dtype=np.float32)
-            for rows, part in self.encoder.on_torch(ids, map(len, ids), self.encoder.embed):
-                vectors[rows] = part
-                yield None
-            columns.append(vectors)
+            batches = self.encoder.on_torch(ids, map(len, ids), self.encoder.embed)
+            columns.append((yield from gather(batches, len(ids), self.encoder.dim)))
         yield primary_metric(self._dev.kind, columns, self._dev.gold, self.encoder.similarity)
 
 
@@ -157,15 +154,19 @@ def embed(encoder: Encoder, examples: Examples, hardware: Hardware) -> Generator
     """Embed each sentence column, (n, dim). Yields between batches, so that other jobs may use the device."""
     columns = []
     for sentences in examples.sentences:
-        columns.append((yield from gather(encoder.stream(sentences), len(sentences), encoder.dim, hardware)))
+        columns.append((yield from gather(within(hardware, encoder.stream(sentences)), len(sentences), encoder.dim)))
     return columns
 
 
-def gather(batches: Iterator[tuple[Rows, Vectors]], count: int, dim: int, hardware: Hardware) -> Generator[None, None, Vectors]:
-    """What the batches hold, (count, dim), computed in the precision of `hardware`. Yields between them."""
+def within(hardware: Hardware, batches: Batches) -> Batches:
+    """The batches, computed in the precision of `hardware`."""
+    return each_within(partial(torch.autocast, hardware.device.type, torch.bfloat16, hardware.dtype == torch.bfloat16), batches)
+
+
+def gather(batches: Batches, count: int, dim: int) -> Generator[None, None, Vectors]:
+    """What the batches hold, (count, dim). Yields between them."""
     vectors = np.empty((count, dim), dtype=np.float32)
-    precision = partial(torch.autocast, hardware.device.type, torch.bfloat16, enabled=hardware.dtype == torch.bfloat16)
-    for rows, part in each_within(precision, batches):
+    for rows, part in batches:
         vectors[rows] = part
         yield
     return vectors

@@ -150,9 +150,8 @@ def short_attention(
         output, _ = sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **options)
         return output, None
     q, k, v = (part.reshape(batch * heads, tokens, width) for part in (query, key, value))
-    scores = (
-        torch.bmm(q, k.transpose(1, 2)).view(batch, heads, tokens, tokens).float().mul_(width**-0.5 if scaling is None else scaling)
-    )
+    scores = torch.bmm(q, k.transpose(1, 2)).view(batch, heads, tokens, tokens).float()
+    scores.mul_(width**-0.5 if scaling is None else scaling)
     if attention_mask is not None:
         scores = scores.add_(attention_mask)
     weights = scores.softmax(-1).to(v.dtype).view(batch * heads, tokens, tokens)
