@@ -130,8 +130,7 @@ class Encoder(OnEngine):
         vectors = torch.from_numpy(tokens.vectors)[None].to(self.hardware.device)
         mask = torch.ones(vectors.shape[:2], dtype=torch.long, device=vectors.device)
         with torch.inference_mode():
-            pooled: Vectors = self.dense(POOL[pooling](vectors, mask))[0].cpu().numpy()
-        return pooled
+            return self.dense(POOL[pooling](vectors, mask))[0].cpu().numpy()
 
     def split(self, sentence: str) -> TokenVectors:
         """The words of a sentence and their pieces, without vectors."""
