@@ -14,8 +14,10 @@ from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.trained_for import check_one_score
-from sbert_app.training.options import PAIR_OBJECTIVE, ObjectiveOptions
-from sbert_app.training.siamese import Siamese, Vocabulary, build_siamese, gather, within
+from sbert_app.models.poly_encoder import PolyEncoder
+from sbert_app.training.objectives import COSINE, build_objective
+from sbert_app.training.options import PAIR_OBJECTIVE, ObjectiveOptions, check_of_similarity
+from sbert_app.training.siamese import Siamese, Vocabulary, gather, within
 from sbert_app.training.trainee import Trainee
 from sbert_app.vectors import Array, Rows
 
@@ -72,7 +74,10 @@ def build_trainee(
     check_fits(model, objective)
     if isinstance(model, CrossEncoder):
         return PairTrainee(model, train, dev)
-    return build_siamese(model, objective, options, train, dev)
+    similarity = model.attended if isinstance(model, PolyEncoder) else COSINE
+    if similarity is not COSINE:
+        check_of_similarity(objective)
+    return Siamese(model, build_objective(objective, model.dim, len(train.labels), options, similarity), train, dev)
 
 
 def score(cross: CrossEncoder, examples: Examples, hardware: Hardware) -> Generator[None, None, Array]:

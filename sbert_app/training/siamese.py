@@ -14,8 +14,7 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.step import each_within
-from sbert_app.training.objectives import COSINE, Classification, Guided, MultipleNegativesRanking, build_objective
-from sbert_app.training.options import ObjectiveOptions, check_of_similarity
+from sbert_app.training.objectives import Classification, Guided, MultipleNegativesRanking
 from sbert_app.training.trainee import Trainee
 from sbert_app.vectors import Batches, Rows, Vectors
 
@@ -116,14 +115,6 @@ class Siamese(Trainee):
             batches = self.encoder.on_torch(ids, map(len, ids), self.encoder.embed)
             columns.append((yield from gather(batches, len(ids), self.encoder.dim)))
         yield primary_metric(self._dev.kind, columns, self._dev.gold, self.encoder.similarity)
-
-
-def build_siamese(encoder: Encoder, objective: str, options: ObjectiveOptions, train: Examples, dev: Examples) -> Siamese:
-    """The trainee for an encoder or poly-encoder. Raises UserError for an objective that does not fit it."""
-    similarity = encoder.attended if isinstance(encoder, PolyEncoder) else COSINE
-    if similarity is not COSINE:
-        check_of_similarity(objective)
-    return Siamese(encoder, build_objective(objective, encoder.dim, len(train.labels), options, similarity), train, dev)
 
 
 def without_repeats(batches: Sequence[Rows], keys: Sequence[Sequence[Hashable]]) -> list[Rows]:
