@@ -15,9 +15,10 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.models.poly_encoder import PolyEncoder
+from sbert_app.step import each_within
 from sbert_app.training.objectives import COSINE, build_objective
 from sbert_app.training.options import PAIR_OBJECTIVE, ObjectiveOptions, check_of_similarity
-from sbert_app.training.siamese import Siamese, Vocabulary, gather, within
+from sbert_app.training.siamese import Siamese, Vocabulary, gather
 from sbert_app.training.trainee import Trainee
 from sbert_app.vectors import Array, Rows
 
@@ -82,7 +83,8 @@ def build_trainee(
 
 def score(cross: CrossEncoder, examples: Examples, hardware: Hardware) -> Generator[None, None, Array]:
     """Score the pairs, (n,). Yields between batches, as `embed`."""
-    return (yield from gather(within(hardware, cross.stream(pairs_of(examples))), len(examples), 1))[:, 0].astype(float)
+    batches = each_within(hardware.autocast, cross.stream(pairs_of(examples)))
+    return (yield from gather(batches, len(examples), 1))[:, 0].astype(float)
 
 
 def pairs_of(examples: Examples) -> list[Pair]:

@@ -1,7 +1,6 @@
 """Siamese training of an encoder: all sentences of an example go through the same weights, in one pass."""
 
 from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -145,13 +144,9 @@ def embed(encoder: Encoder, examples: Examples, hardware: Hardware) -> Generator
     """Embed each sentence column, (n, dim). Yields between batches, so that other jobs may use the device."""
     columns = []
     for sentences in examples.sentences:
-        columns.append((yield from gather(within(hardware, encoder.stream(sentences)), len(sentences), encoder.dim)))
+        batches = each_within(hardware.autocast, encoder.stream(sentences))
+        columns.append((yield from gather(batches, len(sentences), encoder.dim)))
     return columns
-
-
-def within(hardware: Hardware, batches: Batches) -> Batches:
-    """The batches, computed in the precision of `hardware`."""
-    return each_within(partial(torch.autocast, hardware.device.type, torch.bfloat16, hardware.dtype == torch.bfloat16), batches)
 
 
 def gather(batches: Batches, count: int, dim: int) -> Generator[None, None, Vectors]:
