@@ -17,7 +17,7 @@ from sbert_app.corpus.ranking.lexical import ticking
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.runtime.quota_usage import Usage
 from sbert_app.runtime.visitors import ASKING, Turns
-from sbert_app.step import each_within
+from sbert_app.step import Step, each_within
 from sbert_app.vectors import Batches, Rows, Vectors, in_order
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from sbert_app.models.poly_encoder import PairScorer
     from sbert_app.models.registry import Registry
     from sbert_app.runs.run import Run
-    from sbert_app.step import Step
     from sbert_app.timing.experiment import RaceRequest
     from sbert_app.timing.race import RaceState
 
