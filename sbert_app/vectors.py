@@ -1,6 +1,6 @@
 """Arrays of embeddings and row numbers, and the cosine. Scores lie in -1..1, higher is closer."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 Vectors = NDArray[np.float32]
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
+Batches = Iterator[tuple[Rows, Vectors]]  # row numbers, and what was computed of them
 Value = TypeVar("Value", bound=Hashable)
 
 
@@ -18,7 +19,7 @@ def unit_rows(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / np.maximum(lengths, 1e-12), dtype=np.float32)
 
 
-def in_order(batches: Iterable[tuple[NDArray[np.int64], Vectors]], *shape: int) -> Vectors:
+def in_order(batches: Iterable[tuple[Rows, Vectors]], *shape: int) -> Vectors:
     """The values of all batches at their row numbers, in an array of this shape, float32."""
     values = np.empty(shape, dtype=np.float32)
     for rows, part in batches:

@@ -133,8 +133,8 @@ def cross_folder(shallow_folder: Path, cpu: "Hardware", tmp_path_factory: pytest
         if labels not in bases:
             torch.manual_seed(0)
             cross = CrossEncoder.untrained(shallow_folder, cpu, labels)
-            torch.nn.init.normal_(cross.model.classifier.weight)
-            torch.nn.init.constant_(cross.model.classifier.bias, 3.0)
+            torch.nn.init.normal_(cross.transformer.classifier.weight)
+            torch.nn.init.constant_(cross.transformer.classifier.bias, 3.0)
             cross.save(folder := tmp_path_factory.mktemp("cross"))
             (folder / "README.md").unlink()
             bases[labels] = folder

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sbert_app.corpus.reader import existing
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import ColumnRoles, guess_positive, number
 from sbert_app.labelled.example_set import Examples as Examples
@@ -74,13 +75,12 @@ def general_pairs() -> Examples:
 
 def check_columns(table: Table, chosen: Sequence[str]) -> None:
     """Raise UserError for a column that the table does not have, or that is chosen twice."""
-    listed = f"Its columns are: {', '.join(table.frame.columns)}."
-    for column in chosen:
-        if column not in table.frame.columns:
-            raise UserError(f"'{table.name}' has no column '{column}'. {listed}")
+    if chosen:
+        existing(table, chosen)
     for one, other in combinations(chosen, 2):
         if one == other:
-            raise UserError(f"The column '{one}' is chosen twice. Choose a different one for each part. {listed}")
+            listed = ", ".join(table.frame.columns)
+            raise UserError(f"The column '{one}' is chosen twice. Choose a different one for each part. Its columns are: {listed}.")
 
 
 def _problem(cells: Sequence[str], target: str, mapping: ColumnRoles) -> str:

@@ -22,18 +22,15 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class LabelledSentences:
-    """n sentences with a class each, by its number in `classes`; test and dev: the rows of these parts, None if there are none.
-
-    Of pairs, partners holds the second sentences, and positive is the class that means "the same"; else empty and -1.
-    """
+    """n sentences or pairs with a class each."""
 
     sentences: list[str]
-    targets: NDArray[np.int64]
+    targets: NDArray[np.int64]  # (n,) numbers in `classes`
     classes: list[str]
-    test: Mask | None
+    test: Mask | None  # the rows of this part, None if there is none
     dev: Mask | None
-    partners: list[str] = field(default_factory=list)
-    positive: int = -1
+    partners: list[str] = field(default_factory=list)  # of pairs, the second sentences
+    positive: int = -1  # of pairs, the class that means "the same"
 
     @property
     def columns(self) -> list[list[str]]:
@@ -75,10 +72,7 @@ def read_labelled_sentences(
 
 
 def joined(columns: Sequence[list[list[str]]], labels: Sequence[NDArray[np.object_]], test: bool, dev: bool) -> LabelledSentences:
-    """Join the part to learn from, then the test part and the dev part if there are any. columns: one or two for each part.
-
-    Raises UserError for data that cannot be learnt from.
-    """
+    """Join the part to learn from with those of test and dev, of one or two columns. Raises UserError for unlearnable data."""
     classes, targets = np.unique(np.concatenate(labels).astype(str), return_inverse=True)
     number = np.repeat(np.arange(len(labels)), [len(values) for values in labels])
     whole = [[text for column in parts for text in column] for parts in zip(*columns, strict=True)]
@@ -99,10 +93,7 @@ def joined(columns: Sequence[list[list[str]]], labels: Sequence[NDArray[np.objec
 def read_labelled_pairs(
     table: Table, limits: Limits, label: str = "", test: Table | None = None, dev: Table | None = None
 ) -> LabelledSentences:
-    """Read the tables, with the columns of the first. label: the column of the classes, "" to guess it.
-
-    Raises UserError for data that cannot be learnt from.
-    """
+    """Read the tables, with the columns of the first; label: "" to guess it. Raises UserError for what cannot be learnt from."""
     mapping = guess_mapping(table.frame)
     if label:
         mapping = replace(mapping, kind="labelled", target=label)

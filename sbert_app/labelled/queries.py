@@ -29,13 +29,12 @@ SHAPE = "query, row, relevance"
 
 @dataclass(frozen=True)
 class Queries:
-    """relevant: for each query its relevant documents, by row, and their gains. candidates: for each query the only documents to
-    rank, by row; None where all are ranked."""
+    """Queries with the documents that answer them."""
 
     queries: list[str]
     documents: list[str]
-    relevant: list[dict[int, float]]
-    candidates: list[Rows] | None = None
+    relevant: list[dict[int, float]]  # for each query its relevant documents, by row, and their gains
+    candidates: list[Rows] | None = None  # for each query the only documents to rank, by row; None where all are ranked
 
 
 def read_queries(corpus: Table, queries: Table, judgements: Table) -> Queries:

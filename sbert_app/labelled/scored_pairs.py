@@ -76,13 +76,9 @@ class ScoredPairs:
     def records(self) -> list[dict[str, Any]]:
         """The file's rows with the score added, 4 decimals; None for a row that was skipped."""
         scores = dict(zip(self.reading.examples.rows.tolist(), self.scores.tolist(), strict=True))
-        columns = [self.table.frame[column].tolist() for column in self.table.frame.columns]
-        names = [*self.table.frame.columns, self.score_column]
-        rows = zip(*columns, strict=True)
-        return [
-            dict(zip(names, [*cells, round(scores[row], 4) + 0.0 if row in scores else None], strict=True))
-            for row, cells in zip(self.table.rows.tolist(), rows, strict=True)
-        ]
+        added = [round(scores[row], 4) + 0.0 if row in scores else None for row in self.table.rows.tolist()]
+        records: list[Any] = self.table.frame.assign(**{self.score_column: np.array(added, dtype=object)}).to_dict("records")
+        return records
 
     def summary(self) -> dict[str, Any]:
         """The result as plain JSON, without the scores of all rows."""

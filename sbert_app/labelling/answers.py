@@ -24,22 +24,18 @@ FIELDS = ("sentence1", "sentence2", "label", "row1", "row2", "time", "seconds", 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a person said of a pair.
-
-    row1, row2: as numbered in the file; time: when, ISO 8601; seconds: it took; why, probability: as of the Question; place: of the
-    pair among the candidates, -1 if it is not one of them.
-    """
+    """What a person said of a pair."""
 
     sentence1: str
     sentence2: str
     label: str
-    row1: int
+    row1: int  # as numbered in the file
     row2: int
-    time: str
-    seconds: float
-    why: str
-    probability: float = 0.0
-    place: int = -1
+    time: str  # when, ISO 8601
+    seconds: float  # it took
+    why: str  # as of the Question
+    probability: float = 0.0  # as of the Question
+    place: int = -1  # of the pair among the candidates, -1 if it is not one of them
 
     @property
     def same(self) -> bool | None:
@@ -125,10 +121,7 @@ def as_records(answers: Sequence[Answer]) -> list[dict[str, Any]]:
 
 
 def as_table(name: str, answers: Sequence[Answer], why: Sequence[str]) -> Table:
-    """The labels that were asked for one of these reasons, as a table of sentence1, sentence2 and label.
-
-    Beside grades yes counts as 5 and no as 0.
-    """
+    """The labels asked for one of these reasons: sentence1, sentence2 and label. Beside grades yes counts as 5 and no as 0."""
     chosen = [answer for answer in one_each(answers) if answer.why in why]
     grades = {YES: GRADES[-1], NO: GRADES[0]} if any(answer.label in GRADES for answer in chosen) else {}
     lines = [[answer.sentence1, answer.sentence2, grades.get(answer.label, answer.label)] for answer in chosen]

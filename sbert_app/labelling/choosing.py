@@ -34,18 +34,14 @@ AROUND = 0.25  # of the range of cosines, on either side of the boundary
 
 @dataclass(frozen=True)
 class Candidates:
-    """Pairs of rows of a corpus, rows1[i] < rows2[i], in random order.
-
-    scores: their cosines, (m,); words: the share of their words in common, (m,), 0..1; measured: which are to measure by, (m,),
-    half: the others are to learn from; strata: in which of STRATA equal ranges of the cosine each is, (m,).
-    """
+    """m pairs of rows of a corpus, rows1[i] < rows2[i], in random order."""
 
     rows1: Rows
     rows2: Rows
-    scores: Vectors
-    words: NDArray[np.float64]
-    measured: NDArray[np.bool_]
-    strata: NDArray[np.int64]
+    scores: Vectors  # (m,) their cosines
+    words: NDArray[np.float64]  # (m,) the share of their words in common, 0..1
+    measured: NDArray[np.bool_]  # (m,) which are to measure by, half; the others are to learn from
+    strata: NDArray[np.int64]  # (m,) in which of STRATA equal ranges of the cosine each is
 
     def __len__(self) -> int:
         return len(self.rows1)

@@ -154,10 +154,7 @@ def consistency(answers: Sequence[Answer]) -> tuple[int, int]:
 
 
 def of_file(answers: Sequence[Answer], left_out: int, other: int, elsewhere: int) -> Iterator[str]:
-    """Remarks on the labels of a file. left_out: rows of labelled pairs; other: of these, rows with another label than was given.
-
-    elsewhere: pairs that are no candidates.
-    """
+    """Remarks on a file's labels. left_out: rows labelled already; other: those with another label; elsewhere: no candidates."""
     labels: dict[frozenset[str], set[str]] = {}
     for given in answers:
         labels.setdefault(given.texts, set()).add(given.label)

@@ -60,7 +60,7 @@ def placed(hardware: Hardware) -> tuple[Encoder, CrossEncoder]:
     cast(read.transformer, hardware.dtype)
     encoder = Encoder(read.name, read.transformer.to(hardware.device), read.tokenizer, read.layout, hardware)
     cross = bundled_cross_encoder(CROSS_ENCODER, cpu, DEFAULT_CROSS_ENCODER).cast(hardware)
-    cross.model.to(hardware.device)
+    cross.transformer.to(hardware.device)
     encoder.folder, cross.folder = folder, CROSS_ENCODER
     return encoder, cross
 

@@ -1,7 +1,7 @@
 """The cross-encoder: reads both sentences of a pair together and scores them; n sentences take n(n-1)/2 passes."""
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -12,15 +12,14 @@ from torch import Tensor
 
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import WINDOW
-from sbert_app.models.engine.batches import Features, Fetch, pad_rows
 from sbert_app.models.engine.engine import OnEngine
-from sbert_app.models.engine.forward import use_fastest_attention
+from sbert_app.models.engine.forward import Features, Fetch, pad_rows, use_fastest_attention
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import write_card
 from sbert_app.models.files.layout import quoted, read_json
 from sbert_app.models.files.trained_for import SHARE, UNKNOWN, Bounds, label_names, purpose, read_card, trained_for
 from sbert_app.models.loading import CLASSIFIER_CLASS, LOADING, cast, fingerprint, load_transformer, load_without_weights
-from sbert_app.vectors import Rows, Vectors, in_order
+from sbert_app.vectors import Batches, Vectors, in_order
 
 Pair = tuple[str, str]
 TORCH = "torch."
@@ -28,22 +27,19 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"Sigmoid": torch.sigmoid, 
 
 
 class CrossEncoder(OnEngine):
-    """A sequence classifier over pairs. One label: (n,) scores; k labels: (n, k). Activation as in sentence-transformers.
-
-    trained_for: LIKENESS, ANSWERS or UNKNOWN. bounds: the lowest and the highest score, None for logits.
-    """
+    """A sequence classifier over pairs. One label: (n,) scores; k labels: (n, k). Activation as in sentence-transformers."""
 
     kind = "cross-encoder"
 
     def __init__(self, name: str, model: Any, tokenizer: Any, hardware: Hardware, trained_for: str = UNKNOWN) -> None:
         super().__init__(name, model, tokenizer, self.logits, hardware, limit=None)
-        self.trained_for = trained_for
+        self.trained_for = trained_for  # LIKENESS, ANSWERS or UNKNOWN
         self.folder: Path | None = None  # where it was loaded from
         self.labels = int(model.config.num_labels)
         self.label_names: Sequence[str] = label_names(model.config.to_dict())
         activation = _activation_name(model.config, name)
         self._activation = ACTIVATIONS[activation]
-        self.bounds: Bounds | None = SHARE if activation == "Sigmoid" else None
+        self.bounds: Bounds | None = SHARE if activation == "Sigmoid" else None  # of the scores, None for logits
 
     @classmethod
     def from_folder(cls, folder: Path, hardware: Hardware, name: str = "", weights: bool = True) -> "CrossEncoder":
@@ -75,25 +71,21 @@ class CrossEncoder(OnEngine):
             cross = cls(name, model, tokenizer, replace(hardware, dtype=torch.float32), of_adapter).cast(hardware)
         else:
             cross = cls(name, *load_without_weights(base, name, num_labels=labels), hardware, of_adapter)
-        cross.folder, cross.reader = adapter, lambda: cls.from_adapter(base, adapter, hardware, name).model
+        cross.folder, cross.reader = adapter, lambda: cls.from_adapter(base, adapter, hardware, name).transformer
         return cross
 
     @cached_property
     def fingerprint(self) -> str:
         """Differs between cross-encoders whose scores differ. 16 hex digits."""
-        return fingerprint(f"{self.max_length}{self.hardware.precision}{_activation_name(self.config, self.name)}", self.model)
-
-    @property
-    def model(self) -> Any:
-        """The sequence classifier on torch."""
-        return self.transformer
+        settings = f"{self.max_length}{self.hardware.precision}{_activation_name(self.config, self.name)}"
+        return fingerprint(settings, self.transformer)
 
     def cast(self, hardware: Hardware) -> "CrossEncoder":
         """Convert the weights to the precision of `hardware`, for scoring. They are shared: do not use this object afterwards."""
         with LOADING:  # the attention modules are imported at first use
-            cast(self.model, hardware.dtype)
-            use_fastest_attention(self.model, hardware)
-        return CrossEncoder(self.name, self.model, self.tokenizer, hardware, self.trained_for)
+            cast(self.transformer, hardware.dtype)
+            use_fastest_attention(self.transformer, hardware)
+        return CrossEncoder(self.name, self.transformer, self.tokenizer, hardware, self.trained_for)
 
     def save(self, folder: Path, title: str = "", facts: Mapping[str, str] | None = None) -> None:
         """Write a folder that sentence-transformers' CrossEncoder loads, with a model card of `facts`. Needs fp32 weights."""
@@ -106,7 +98,7 @@ class CrossEncoder(OnEngine):
         scores = in_order(self.stream(pairs), len(pairs), self.labels)
         return scores[:, 0] if self.labels == 1 else scores
 
-    def stream(self, pairs: Sequence[Pair]) -> Iterator[tuple[Rows, Vectors]]:
+    def stream(self, pairs: Sequence[Pair]) -> Batches:
         """Yield (row numbers, scores (b, k)) batch by batch; close the iterator to stop."""
         for start in range(0, len(pairs), WINDOW):
             encodings = self.tokenize(pairs[start : start + WINDOW])
@@ -119,7 +111,7 @@ class CrossEncoder(OnEngine):
 
     def logits(self, features: Features) -> Tensor:
         """(B, T) ids -> (B, k), before the activation."""
-        return self.model(**features).logits.float()
+        return self.transformer(**features).logits.float()
 
     def pad(self, rows: Sequence[Any]) -> Features:
         """A batch on the device, of encodings of pairs, padded to the longest."""

@@ -1,6 +1,6 @@
 """The encoder (bi-encoder): turns each sentence into one vector, independently of all others."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property, partial
@@ -14,14 +14,13 @@ from torch import Tensor, nn
 from sbert_app.explain.cautions import SAMPLE
 from sbert_app.explain.words import TokenVectors, by_word
 from sbert_app.models.dense import IDENTITY, Dense, read_dense, write_dense
-from sbert_app.models.engine.batches import Features, Fetch, forward_batches
 from sbert_app.models.engine.engine import OnEngine
-from sbert_app.models.engine.forward import POOL
+from sbert_app.models.engine.forward import POOL, Features, Fetch, forward_batches
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import write_card
 from sbert_app.models.files.layout import WORDS, Layout, read_layout, write_layout
 from sbert_app.models.loading import fingerprint, load_transformer, load_without_weights
-from sbert_app.vectors import COSINE, Rows, Similarity, Vectors, distinct, in_order
+from sbert_app.vectors import COSINE, Batches, Rows, Similarity, Vectors, distinct, in_order
 
 WINDOW = 16_384  # sentences tokenised at a time: bounds memory, and the first batch starts at once
 SPECIAL_TOKENS = 2  # that a tokenizer adds to a sentence, at least
@@ -58,8 +57,7 @@ class Encoder(OnEngine):
         transformer, tokenizer = read() if weights else load_without_weights(folder / layout.transformer_path, name)
         dense = [read_dense(folder / path, name) for path in layout.dense]
         encoder = cls(name, transformer, tokenizer, layout, hardware, dense)
-        encoder.folder = folder
-        encoder.reader = lambda: read()[0]
+        encoder.folder, encoder.reader = folder, lambda: read()[0]
         return encoder
 
     @property
@@ -97,7 +95,7 @@ class Encoder(OnEngine):
         """Embed sentences in their order. n strings -> (n, dim) float32."""
         return in_order(self.stream(sentences, prompt), len(sentences), self.dim)
 
-    def stream(self, sentences: Sequence[str], prompt: str = "") -> Iterator[tuple[Rows, Vectors]]:
+    def stream(self, sentences: Sequence[str], prompt: str = "") -> Batches:
         """Yield (row numbers, vectors) batch by batch, computing each distinct sentence once; close the iterator to stop."""
         unique, inverse = distinct(sentences)
         occurrences = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse, minlength=len(unique)))[:-1])
@@ -107,7 +105,7 @@ class Encoder(OnEngine):
                 targets = [occurrences[start + row] for row in rows]
                 yield np.concatenate(targets), np.repeat(vectors, [len(t) for t in targets], axis=0)
 
-    def stream_batches(self, batches: Iterable[Rows], pad: Callable[[Rows], Features]) -> Iterator[tuple[Rows, Vectors]]:
+    def stream_batches(self, batches: Iterable[Rows], pad: Callable[[Rows], Features]) -> Batches:
         """Embed batches that the caller has cut; yield (row numbers, vectors) in their order."""
         return forward_batches(batches, pad, self._start, lambda: self.engine.ahead)
 
@@ -132,8 +130,7 @@ class Encoder(OnEngine):
         vectors = torch.from_numpy(tokens.vectors)[None].to(self.hardware.device)
         mask = torch.ones(vectors.shape[:2], dtype=torch.long, device=vectors.device)
         with torch.inference_mode():
-            pooled: Vectors = self.dense(POOL[pooling](vectors, mask))[0].cpu().numpy()
-        return pooled
+            return self.dense(POOL[pooling](vectors, mask))[0].cpu().numpy()
 
     def split(self, sentence: str) -> TokenVectors:
         """The words of a sentence and their pieces, without vectors."""

@@ -184,8 +184,7 @@ def _check(out: Path, kind: str, batch: dict[str, Tensor], expected: np.ndarray)
     """Raise ValueError if the written network's outputs for a batch are not the expected ones."""
     import openvino
 
-    options = {"INFERENCE_PRECISION_HINT": "f32"}
-    compiled = openvino.Core().compile_model(out, "CPU", options)
+    compiled = openvino.Core().compile_model(out, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     actual = compiled({name: value.numpy() for name, value in batch.items()})[0]
     real = batch["attention_mask"].numpy().astype(bool) if kind == "encoder" else slice(None)  # padding may differ
     difference = float(np.abs(actual[real] - expected[real]).max())
@@ -202,7 +201,7 @@ def _module(kind: str, folder: Path, adapter: Path | None) -> tuple[Outputs, lis
         encoder = bundled_encoder(folder, hardware, "") if quick else Encoder.from_folder(folder, hardware)
         return Outputs(encoder.transformer, "last_hidden_state"), inputs
     cross = CrossEncoder.from_adapter(folder, adapter, hardware) if adapter else CrossEncoder.from_folder(folder, hardware)
-    return Outputs(cross.model, "logits"), [*inputs, *({"token_type_ids"} & set(cross.tokenizer.model_input_names))]
+    return Outputs(cross.transformer, "logits"), [*inputs, *({"token_type_ids"} & set(cross.tokenizer.model_input_names))]
 
 
 def _example(lengths: tuple[int, ...], inputs: list[str]) -> dict[str, Tensor]:

@@ -12,15 +12,14 @@ from torch import Tensor, nn
 
 from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.batches import Features
-from sbert_app.models.engine.forward import POOL
+from sbert_app.models.engine.forward import POOL, Features
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import POLY_USAGE
 from sbert_app.models.files.finding import NEW_POLY
 from sbert_app.models.files.layout import CODES, POLY, check_files, damaged, first_line
 from sbert_app.models.files.trained_for import COSINE, UNKNOWN, Bounds, purpose
 from sbert_app.models.loading import fingerprint
-from sbert_app.vectors import Array, Rows, Vectors, distinct, in_order
+from sbert_app.vectors import Array, Batches, Vectors, distinct, in_order
 
 NEW_CODES = 16  # m; the paper tries 16, 64 and 360
 SEED = 7
@@ -178,7 +177,7 @@ class PolyScorer:
         """Score pairs in their order. n pairs -> (n,) float32."""
         return in_order(self.stream(pairs), len(pairs), 1)[:, 0]
 
-    def stream(self, pairs: Sequence[Pair]) -> Iterator[tuple[Rows, Vectors]]:
+    def stream(self, pairs: Sequence[Pair]) -> Batches:
         """Yield (row numbers, scores (b, 1)); after a batch of sentences, b is 0. Close the iterator to stop."""
         for start, end in windows(pairs, MOST_SENTENCES):
             texts, inverse = distinct([text for pair in pairs[start:end] for text in pair])

@@ -22,11 +22,12 @@ from sbert_app.models.engine.hardware import Hardware, choose_hardware
 from sbert_app.models.files import finding
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY, RUN_NAME, plain_name
 from sbert_app.models.files.layout import POLY, first_line, kind_of, quoted
-from sbert_app.models.files.listing import ModelInfo, delete_saved, is_untrained, listed
+from sbert_app.models.files.listing import ModelInfo, is_untrained, listed
 from sbert_app.models.files.trained_for import LIKENESS
 from sbert_app.models.poly_encoder import PairScorer, PolyEncoder, PolyScorer
 from sbert_app.models.words.untrained import untrained
 from sbert_app.settings import Settings
+from sbert_app.storage import discard, writing
 from sbert_app.watching import Private
 
 log = logging.getLogger(__name__)
@@ -57,8 +58,12 @@ class Registry:
         return listed(self.settings)
 
     def delete(self, name: str) -> None:
-        """Delete a saved model for good. Raises UserError if there is none of this name."""
-        delete_saved(self.settings, name)
+        """Delete a saved model for good, damaged or not. Raises UserError if there is none of this name."""
+        folder = self.settings.models / name
+        if self.settings.hosted or folder not in finding.subfolders(self.settings.models):
+            raise UserError("This saved model no longer exists. Open the list again.")
+        with writing("The folder of saved models"):
+            discard(folder)
         with self._lock:
             self._once_loaded = {key for key in self._once_loaded if key[1] != name}
             self._loaded = OrderedDict((key, model) for key, model in self._loaded.items() if key[1] != name)

@@ -50,19 +50,15 @@ TRAIN_SAMPLE, DEV_SAMPLE = 1_024, 64
 
 @dataclass(frozen=True)
 class Plan:
-    """Settings of one run, saved with it to resume it and to fill in its model card.
-
-    tries: objectives of which the best on dev after a short training is taken instead of `objective`. encoder: where the base is a
-    cross-encoder, whose cosines it is compared with; else "".
-    """
+    """Settings of one run, saved with it to resume it and to fill in its model card."""
 
     base: str
     objective: str
     options: TrainingOptions = field(default_factory=TrainingOptions)
     adjust: ObjectiveOptions = field(default_factory=ObjectiveOptions)
     learning_curve: bool = True
-    tries: tuple[str, ...] = ()
-    encoder: str = ""
+    tries: tuple[str, ...] = ()  # objectives of which the best on dev after a short training is taken instead of `objective`
+    encoder: str = ""  # where the base is a cross-encoder, whose cosines it is compared with
 
     def __post_init__(self) -> None:
         if self.objective not in OBJECTIVES:

@@ -111,11 +111,10 @@ class HeadAccuracy:
 
 @dataclass(frozen=True)
 class Harm:
-    """What training changed beside its purpose. general: on everyday pairs; moved: the share of near neighbours that are others,
-    None for a cross-encoder."""
+    """What training changed beside its purpose."""
 
-    general: Verdict
-    moved: float | None
+    general: Verdict  # on everyday pairs
+    moved: float | None  # the share of near neighbours that are others, None for a cross-encoder
 
 
 @dataclass(frozen=True)
@@ -128,13 +127,10 @@ class Against:
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """What a run leaves beside its model. before, after: the prediction of each held-out example; seconds: of training.
-
-    What has a default is missing in the results of older versions, or for some objectives.
-    """
+    """What a run leaves beside its model. What has a default is missing in results of older versions, or for some objectives."""
 
     verdict: Verdict
-    before: list[float]
+    before: list[float]  # the prediction of each held-out example
     after: list[float]
     parts: Parts
     split: Separation | None = None
@@ -146,7 +142,7 @@ class RunResult:
     head: HeadAccuracy | None = None
     harm: Harm | None = None
     against: Against | None = None
-    seconds: float = 0.0
+    seconds: float = 0.0  # of training
     pairs_per_second: float = 0.0
     device: str = ""
     stopped: bool = False

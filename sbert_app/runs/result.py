@@ -30,14 +30,11 @@ PERFECT = 0.9995  # is shown as 100.0
 
 @dataclass(frozen=True)
 class Look:
-    """What a model makes of the held-out examples: embeddings of each column, (n, dim), if it has any, and scores, (n,).
+    """What a model makes of the held-out examples."""
 
-    general: the scores of `general_pairs`.
-    """
-
-    columns: Sequence[Vectors]
-    predicted: Array
-    general: Array
+    columns: Sequence[Vectors]  # the embeddings of each, (n, dim), if the model has any
+    predicted: Array  # scores, (n,)
+    general: Array  # the scores of `general_pairs`
 
 
 def look(model: "Trained", held_out: Examples, hardware: "Hardware") -> Generator[None, None, Look]:

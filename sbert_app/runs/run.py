@@ -40,10 +40,7 @@ class Run(RunFiles):
 
     @classmethod
     def create(cls, home: Path, name: str, owner: str, plan: Plan, split: Split, file: str = "") -> "Run":
-        """Write a new run, not started yet. Its random id is secret: in hosted mode it gives access to the run.
-
-        file: the name of the file with the examples.
-        """
+        """Write a new run, not started yet. Its random id is secret: hosted, it gives access to the run. file: of the examples."""
         run = cls(home / f"{time.strftime('%Y-%m-%d')}-{secrets.token_hex(8)}")
         examples = split.train
         facts = {
@@ -121,11 +118,10 @@ class Run(RunFiles):
         if state in (records.RUNNING, records.WAITING) and not self.locked():
             state, message = self._written_state()  # it may have ended between the two looks
             state = records.INTERRUPTED if state in (records.RUNNING, records.WAITING) else state
-        data = str(facts.get("file", "")), facts["fingerprint"]
+        name, created, owner, fingerprint = (facts[key] for key in ("name", "created", "owner", "fingerprint"))
+        file = str(facts.get("file", ""))
         has_model = (self.model / "config.json").is_file()  # after the state: a run that has ended has had its model before
-        return RunInfo(
-            self.id, facts["name"], state, message, facts["created"], facts["owner"], has_model, *data, self.has_checkpoint
-        )
+        return RunInfo(self.id, name, state, message, created, owner, has_model, file, fingerprint, self.has_checkpoint)
 
     def _written_state(self) -> tuple[str, str]:
         """State and message. If state.json is damaged, the state follows from the other files."""

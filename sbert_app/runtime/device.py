@@ -17,8 +17,8 @@ from sbert_app.corpus.ranking.lexical import ticking
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.runtime.quota_usage import Usage
 from sbert_app.runtime.visitors import ASKING, Turns
-from sbert_app.step import each_within
-from sbert_app.vectors import Rows, Vectors, in_order
+from sbert_app.step import Step, each_within
+from sbert_app.vectors import Batches, Rows, Vectors, in_order
 
 if TYPE_CHECKING:
     from sbert_app.models.cross_encoder import Pair
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from sbert_app.models.poly_encoder import PairScorer
     from sbert_app.models.registry import Registry
     from sbert_app.runs.run import Run
-    from sbert_app.step import Step
     from sbert_app.timing.experiment import RaceRequest
     from sbert_app.timing.race import RaceState
 
@@ -62,10 +61,7 @@ class Device:
 
     @contextmanager
     def hold(self, short: bool = False) -> Iterator[float]:
-        """Hold the device; yields the seconds spent waiting. short: a request of milliseconds, which a user waits for.
-
-        Raises SpentError for a visitor who has no seconds left.
-        """
+        """Hold the device; yields the seconds waited. short: a request of milliseconds. Raises SpentError without seconds left."""
         start = time.perf_counter()
         self._acquire(short)
         while not short and self._in_a_row < SHORT_IN_A_ROW and time.perf_counter() < self._short_ended + NEXT_SECONDS:
@@ -94,21 +90,16 @@ class Device:
         with self.hold(short=True):
             return encoder.encode(sentences, prompt)
 
-    def stream(
-        self, encoder: "Encoder", sentences: Sequence[str], prompt: str = "", short: bool = False
-    ) -> Iterator[tuple[Rows, Vectors]]:
+    def stream(self, encoder: "Encoder", sentences: Sequence[str], prompt: str = "", short: bool = False) -> Batches:
         """Embed many sentences; yield (row numbers, vectors) batch by batch. short: each batch is a short request."""
         return self.each(encoder.stream(sentences, prompt), short)
 
     def scores(self, cross: "PairScorer", pairs: "Sequence[Pair]", tick: Callable[[], None] = lambda: None) -> Vectors:
-        """Score pairs batch by batch. n pairs -> (n,) float32. Raises UserError for a cross-encoder with several labels.
-
-        tick: called after each batch, may raise.
-        """
+        """Score pairs. n pairs -> (n,) float32. tick: after each batch, may raise. Raises UserError for one with several labels."""
         check_one_score(cross)
         return in_order(ticking(self.pairs(cross, pairs), tick), len(pairs), 1)[:, 0]
 
-    def pairs(self, cross: "PairScorer", pairs: "Sequence[Pair]") -> Iterator[tuple[Rows, Vectors]]:
+    def pairs(self, cross: "PairScorer", pairs: "Sequence[Pair]") -> Batches:
         """Score pairs; yield (row numbers, scores (b, k)) batch by batch."""
         return self.each(cross.stream(pairs))
 

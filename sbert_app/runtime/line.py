@@ -193,7 +193,6 @@ def give_back(unreachable: bool = False) -> None:
 @cache
 def _trim() -> Callable[[int], object]:
     try:
-        trim: Callable[[int], object] = ctypes.CDLL("libc.so.6").malloc_trim
+        return ctypes.CDLL("libc.so.6").malloc_trim
     except (OSError, AttributeError):
         return lambda _: None
-    return trim

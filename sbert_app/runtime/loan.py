@@ -27,14 +27,13 @@ TASKS: dict[str, Callable[..., Any]] = {
 
 @dataclass
 class Loan:
-    """Seconds asked for, and used. whole: nothing is left to do; error: the visitor's mistake; refused: why there was no loan, or
-    none any more, else ""."""
+    """A GPU for some seconds, and how that ended."""
 
-    asked: int
-    used: float = 0.0
-    whole: bool = False
-    error: str = ""
-    refused: str = ""
+    asked: int  # seconds
+    used: float = 0.0  # seconds
+    whole: bool = False  # nothing is left to do
+    error: str = ""  # the visitor's mistake
+    refused: str = ""  # why there was no loan, or none any more
 
 
 def work(far: Registry, asked: int, task: str, flag: Path, *args: Any) -> Iterator[Any]:

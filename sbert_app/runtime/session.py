@@ -22,16 +22,15 @@ class Session:
     """One visitor, or one corpus of an API client: values by type, and runs of jobs by name, without fields for single features.
 
     A value whose class has `of_corpus = True` belongs to the corpus that was open when its job began, and is dropped with it. One
-    that has a `close` is closed when it is dropped. nbytes: what the values hold in memory, approximately. grown: called after a
-    value was stored.
+    that has a `close` is closed when it is dropped.
     """
 
     id: str = ""
     visitor: Visitor = field(default_factory=Visitor)
     expires: float = math.inf
-    grown: Callable[[], None] = lambda: None
+    grown: Callable[[], None] = lambda: None  # called after a value was stored
     left: float | None = None  # when its page was closed, which may come back
-    nbytes: int = 0
+    nbytes: int = 0  # what the values hold in memory, approximately
     closed: bool = False  # it has ended, and stores nothing any more
     _values: dict[type, Any] = field(default_factory=dict)
     _held: dict[type, dict[int, int]] = field(default_factory=dict)  # bytes of a value by the objects that it is made of

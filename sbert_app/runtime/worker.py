@@ -32,15 +32,12 @@ DISK_FULL = "The disk is full. Free some space, then resume."
 
 @dataclass(frozen=True)
 class WaitingRun:
-    """A run that waits or is trained. Its lock is held from the start, so that other processes trust its state.
-
-    context: of the request that started it, whose visitor the training, and a lent GPU, is counted for.
-    """
+    """A run that waits or is trained. Its lock is held from the start, so that other processes trust its state."""
 
     run: Run
     lock: FileLock
     stop: threading.Event = field(default_factory=threading.Event)
-    context: Context = field(default_factory=copy_context)
+    context: Context = field(default_factory=copy_context)  # of the request that started it, for whose visitor seconds count
 
 
 class Worker:

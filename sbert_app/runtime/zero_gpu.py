@@ -15,15 +15,18 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sbert_app.errors import UserError
 from sbert_app.models.bundled import placed
+from sbert_app.models.cross_encoder import Pair
+from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware, deny_gpu
 from sbert_app.models.files.layout import first_line
 from sbert_app.models.loading import LOADING
+from sbert_app.models.poly_encoder import PairScorer
 from sbert_app.models.registry import Registry
 from sbert_app.runs.execution import Clock
 from sbert_app.runs.records import DevScore, Lent, Loss, Tried
@@ -36,12 +39,7 @@ from sbert_app.settings import Settings
 from sbert_app.step import Step
 from sbert_app.timing.experiment import RaceRequest
 from sbert_app.timing.race import RaceState
-from sbert_app.vectors import Rows, Vectors, in_order
-
-if TYPE_CHECKING:
-    from sbert_app.models.cross_encoder import Pair
-    from sbert_app.models.encoder import Encoder
-    from sbert_app.models.poly_encoder import PairScorer
+from sbert_app.vectors import Batches, Vectors, in_order
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +49,6 @@ WORTH = 2.0  # seconds of work on the CPU, from which on a GPU is asked for
 RACE_SECONDS, CONCLUSION = 30.0, 10.0  # of a race beside the cross-encoder's; of a run after its last update
 CPU, GPU = "CPU", "GPU"
 FIRST_RATES = {CPU: 30_000.0, GPU: 100_000.0}  # characters a second, until a model's own rate is measured
-Batches = Iterator[tuple[Rows, Vectors]]
 GOES_ON = "ZeroGPU lends no GPU: {} The CPU goes on; nothing is lost."
 
 
@@ -72,17 +69,17 @@ class ZeroGpu(Device):
         self._borrow = lender.GPU(partial(loan.work, far), duration=lambda seconds, *_: seconds)
         self._near, self._rates = near, dict[tuple[str, str], float]()
 
-    def encode(self, encoder: "Encoder", sentences: Sequence[str], prompt: str = "") -> Vectors:
+    def encode(self, encoder: Encoder, sentences: Sequence[str], prompt: str = "") -> Vectors:
         if self._expected(CPU, encoder.name, sum(map(len, sentences))) < WORTH:
             return super().encode(encoder, sentences, prompt)
         return in_order(self.stream(encoder, sentences, prompt), len(sentences), encoder.dim)
 
-    def stream(self, encoder: "Encoder", sentences: Sequence[str], prompt: str = "", short: bool = False) -> Batches:
+    def stream(self, encoder: Encoder, sentences: Sequence[str], prompt: str = "", short: bool = False) -> Batches:
         if short:
             return super().stream(encoder, sentences, prompt, short)
         return self._compute(loan.EMBED, encoder, sentences, lambda part: encoder.stream(part, prompt), prompt)
 
-    def pairs(self, cross: "PairScorer", pairs: "Sequence[Pair]") -> Batches:
+    def pairs(self, cross: PairScorer, pairs: Sequence[Pair]) -> Batches:
         return self._compute(loan.SCORE, cross, pairs, cross.stream)
 
     def race(self, registry: Registry, asked: RaceRequest, stopping: Callable[[], bool]) -> Iterator[Step[RaceState]]:

@@ -114,8 +114,11 @@ def experiment(race: Race, conditions: Conditions, seconds: float, stopping: Cal
             yield Step("Racing", result=replace(state, conditions=conditions))
             if stopping():
                 break
-    timing = _race_result(race, conditions)
-    state = replace(race.state, conditions=conditions, timing=timing)
+    cross, encode, state, timing = race.cross.throughput(), race.sbert.throughput(), race.state, None
+    if cross and encode:
+        product = product_throughput(race.encoder.dim, race.device)
+        timing = TimingResult(conditions, cross, encode, product, state.answer, waited=state.waited)
+    state = replace(state, conditions=conditions, timing=timing)
     for stage, checked in _checks(race, timing) if timing and not stopping() else ():
         state = replace(state, timing=checked)
         yield Step(stage, result=state)
@@ -124,14 +127,6 @@ def experiment(race: Race, conditions: Conditions, seconds: float, stopping: Cal
     stopped = stopping()
     state = replace(state, timing=state.timing and replace(state.timing, stopped=stopped))
     yield Step(STOPPED if stopped else DONE, result=state, stopped=stopped)
-
-
-def _race_result(race: Race, conditions: Conditions) -> TimingResult | None:
-    cross, encode = race.cross.throughput(), race.sbert.throughput()
-    if cross is None or encode is None:
-        return None
-    state, product = race.state, product_throughput(race.encoder.dim, race.device)
-    return TimingResult(conditions, cross, encode, product, state.answer, waited=state.waited)
 
 
 def _checks(race: Race, result: TimingResult) -> Iterator[tuple[str, TimingResult]]:

@@ -15,7 +15,7 @@ from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.models.words.vectors import AverageWordVectors
 from sbert_app.timing.extrapolation import Throughput
 from sbert_app.timing.lane import Device, Lane, finish
-from sbert_app.vectors import Rows, Vectors, unit_rows
+from sbert_app.vectors import Batches, Vectors, unit_rows
 
 if TYPE_CHECKING:
     from sbert_app.models.cross_encoder import CrossEncoder, Pair
@@ -29,7 +29,6 @@ FIRST_SIZES = (10, 30)
 SBERT_PASSES = 3
 PLAIN_BATCH = 32  # sentences, a usual batch size
 TURNS, TURN_SECONDS = 5, 0.5
-Batches = Iterator[tuple[Rows, Vectors]]  # row numbers and vectors of each
 WORDS, PLAIN, SMART = "Average word vectors", "SBERT", "SBERT, smart batching"
 
 

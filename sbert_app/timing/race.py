@@ -78,17 +78,14 @@ class LaneState:
 
 @dataclass(frozen=True)
 class RaceState:
-    """The state of both lanes. answer: None until SBERT has it.
-
-    conditions: of an experiment; timing: its result so far, None until the race is over.
-    """
+    """The state of both lanes."""
 
     cross: LaneState
     sbert: LaneState
     waited: float = 0.0  # seconds of waiting for the device
-    answer: FoundPair | None = None
-    conditions: Conditions | None = None
-    timing: TimingResult | None = None
+    answer: FoundPair | None = None  # None until SBERT has it
+    conditions: Conditions | None = None  # of an experiment
+    timing: TimingResult | None = None  # its result so far, None until the race is over
 
 
 class Race:

@@ -14,15 +14,19 @@ from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.trained_for import check_one_score
-from sbert_app.training.options import PAIR_OBJECTIVE, ObjectiveOptions
-from sbert_app.training.siamese import Siamese, Vocabulary, build_siamese, epoch_batches, gather
+from sbert_app.models.poly_encoder import PolyEncoder
+from sbert_app.step import each_within
+from sbert_app.training.objectives import COSINE, build_objective
+from sbert_app.training.options import PAIR_OBJECTIVE, ObjectiveOptions, check_of_similarity
+from sbert_app.training.siamese import Siamese, Vocabulary, gather
+from sbert_app.training.trainee import Trainee
 from sbert_app.vectors import Array, Rows
 
 Trained = Encoder | CrossEncoder
 
 
-class PairTrainee:
-    """A trainee: a cross-encoder of one output, all weights, by binary cross-entropy of its logit. Changes the model: pass a copy.
+class PairTrainee(Trainee):
+    """A cross-encoder of one output, all weights, by binary cross-entropy of its logit. Changes the model: pass a copy.
 
     As sentence-transformers' BinaryCrossEntropyLoss; a score is a target between 0 and 1.
     """
@@ -32,23 +36,17 @@ class PairTrainee:
     def __init__(self, cross: CrossEncoder, train: Examples, dev: Examples) -> None:
         check_one_score(cross)
         self.encoder, self.objective = cross, nn.BCEWithLogitsLoss()  # named as those of `Siamese`
-        self.module: nn.Module = cross.model.requires_grad_(True)  # a merged adapter's are frozen
+        self.module = cross.transformer.requires_grad_(True)  # a merged adapter's are frozen
         self._dev = dev
         parts = [cross.tokenize(pairs_of(part)) for part in (train, dev)]
         ids = [[encoding.ids for encoding in part] for part in parts]
-        self.vocabulary = Vocabulary(cross.model, (row for part in ids for row in part), cross.tokenizer.pad_token_id or 0)
+        self.vocabulary = Vocabulary(cross.transformer, (row for part in ids for row in part), cross.tokenizer.pad_token_id or 0)
         self._rows, self._dev_rows = (
             [SimpleNamespace(ids=row, type_ids=e.type_ids) for row, e in zip(self.vocabulary.renumber(own), part, strict=True)]
             for own, part in zip(ids, parts, strict=True)
         )
         self.lengths = np.array([len(row.ids) for row in self._rows], dtype=np.int64)
         self._targets = torch.from_numpy(train.gold.astype(np.float32)).to(cross.hardware.device)
-
-    def head(self) -> list[nn.Parameter]:
-        return []
-
-    def batches(self, size: int, seed: int, epoch: int) -> list[Rows]:
-        return epoch_batches(self.lengths, size, seed, epoch)
 
     def forward(self, rows: Rows) -> Tensor:
         """(b, 1) logits."""
@@ -59,12 +57,9 @@ class PairTrainee:
 
     def evaluate(self) -> Iterator[float | None]:
         """Yield None per batch of dev examples, then the metric that decides the verdict."""
-        logits = np.empty(len(self._dev))
         lengths = [len(row.ids) for row in self._dev_rows]
-        for rows, part in self.encoder.on_torch(self._dev_rows, lengths, self.encoder.logits):
-            logits[rows] = part[:, 0]
-            yield None
-        yield measure(self._dev.kind, logits, self._dev.gold)[next(iter(METRICS[self._dev.kind]))]
+        logits = yield from gather(self.encoder.on_torch(self._dev_rows, lengths, self.encoder.logits), len(lengths), 1)
+        yield measure(self._dev.kind, logits[:, 0].astype(float), self._dev.gold)[next(iter(METRICS[self._dev.kind]))]
 
 
 def check_fits(model: Trained, objective: str) -> None:
@@ -80,12 +75,16 @@ def build_trainee(
     check_fits(model, objective)
     if isinstance(model, CrossEncoder):
         return PairTrainee(model, train, dev)
-    return build_siamese(model, objective, options, train, dev)
+    similarity = model.attended if isinstance(model, PolyEncoder) else COSINE
+    if similarity is not COSINE:
+        check_of_similarity(objective)
+    return Siamese(model, build_objective(objective, model.dim, len(train.labels), options, similarity), train, dev)
 
 
 def score(cross: CrossEncoder, examples: Examples, hardware: Hardware) -> Generator[None, None, Array]:
     """Score the pairs, (n,). Yields between batches, as `embed`."""
-    return (yield from gather(cross.stream(pairs_of(examples)), len(examples), 1, hardware))[:, 0].astype(float)
+    batches = each_within(hardware.autocast, cross.stream(pairs_of(examples)))
+    return (yield from gather(batches, len(examples), 1))[:, 0].astype(float)
 
 
 def pairs_of(examples: Examples) -> list[Pair]:

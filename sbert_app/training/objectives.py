@@ -1,7 +1,4 @@
-"""Training objectives: the paper's three (section 3) and five later ones, and the softmax head that one of them leaves.
-
-u, v, a, p, n: embeddings, (B, dim).
-"""
+"""Training objectives: the paper's three (section 3), five later ones, and a softmax head. u, v, a, p, n: embeddings, (B, dim)."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -35,19 +35,16 @@ DISTANCES = ("euclidean", "manhattan", "cosine")  # of the triplet objective
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """Options of the training loop. `head_rate`: learning rate of a softmax head, which starts untrained.
-
-    average: what share of the mean of the weights an update keeps, below 1; the mean is evaluated and kept. 0: no mean.
-    """
+    """Options of the training loop."""
 
     epochs: int = 4
     batch_size: int = 16
     learning_rate: float = 2e-5
-    head_rate: float = 1e-3
+    head_rate: float = 1e-3  # learning rate of a softmax head, which starts untrained
     warmup: float = 0.1
     max_norm: float = 1.0
     seed: int = 0
-    average: float = 0.0
+    average: float = 0.0  # share of the mean of the weights that an update keeps, below 1; the mean is evaluated and kept. 0: none
 
     def __post_init__(self) -> None:
         for name, (low, high) in RANGES.items():

@@ -1,12 +1,10 @@
 """Siamese training of an encoder: all sentences of an example go through the same weights, in one pass."""
 
 from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sbert_app.evaluation.verdict import primary_metric
@@ -15,12 +13,10 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.step import each_within
-from sbert_app.training.objectives import COSINE, Classification, Guided, MultipleNegativesRanking, build_objective
-from sbert_app.training.options import ObjectiveOptions, check_of_similarity
+from sbert_app.training.objectives import Classification, Guided, MultipleNegativesRanking
 from sbert_app.training.trainee import Trainee
-from sbert_app.vectors import Rows, Vectors
+from sbert_app.vectors import Batches, Rows, Vectors
 
-POOL = 32  # batches whose rows are sorted by length together: enough to save padding, few enough to keep the order random
 Ids = list[list[int]]
 
 
@@ -58,7 +54,7 @@ class Vocabulary:
             self.usable = False
 
 
-class Siamese:
+class Siamese(Trainee):
     """A trainee: encoder, objective, tokenised training and dev examples. Changes the encoder: pass a copy.
 
     Of labelled pairs, ranking uses only those whose label means "the same". A poly-encoder's codes start untrained, as a softmax
@@ -68,9 +64,9 @@ class Siamese:
     def __init__(self, encoder: Encoder, objective: nn.Module, train: Examples, dev: Examples) -> None:
         self.encoder = encoder
         self.objective = objective.to(encoder.hardware.device)
-        self.module = nn.ModuleDict({"encoder": encoder.transformer, "dense": encoder.dense, "objective": self.objective})
-        if isinstance(encoder, PolyEncoder):
-            self.module["codes"] = encoder.codes
+        codes = {"codes": encoder.codes} if isinstance(encoder, PolyEncoder) else {}
+        self._untrained = nn.ModuleDict({"objective": self.objective} | codes)
+        self.module = nn.ModuleDict({"encoder": encoder.transformer, "dense": encoder.dense, **self._untrained})
         self._ranking = isinstance(objective, MultipleNegativesRanking)
         if self._ranking and train.kind == "labelled":
             train = train.take(np.flatnonzero(train.gold == 1))
@@ -89,10 +85,10 @@ class Siamese:
         self._targets = torch.from_numpy(targets).to(encoder.hardware.device)
 
     def head(self) -> list[nn.Parameter]:
-        return [weight for name in ("objective", "codes") if name in self.module for weight in self.module[name].parameters()]
+        return list(self._untrained.parameters())
 
     def batches(self, size: int, seed: int, epoch: int) -> list[Rows]:
-        batches = epoch_batches(self.lengths, size, seed, epoch)
+        batches = super().batches(size, seed, epoch)
         return without_repeats(batches, list(zip(*self._train.sentences, strict=True))) if self._ranking else batches
 
     def forward(self, rows: Rows) -> Tensor:
@@ -115,32 +111,9 @@ class Siamese:
         """Yield None per batch of dev examples, then the metric that decides the verdict."""
         columns = []
         for ids in self._dev_ids:
-            vectors = np.empty((len(ids), self.encoder.dim), dtype=np.float32)
-            for rows, part in self.encoder.on_torch(ids, map(len, ids), self.encoder.embed):
-                vectors[rows] = part
-                yield None
-            columns.append(vectors)
+            batches = self.encoder.on_torch(ids, map(len, ids), self.encoder.embed)
+            columns.append((yield from gather(batches, len(ids), self.encoder.dim)))
         yield primary_metric(self._dev.kind, columns, self._dev.gold, self.encoder.similarity)
-
-
-def build_siamese(encoder: Encoder, objective: str, options: ObjectiveOptions, train: Examples, dev: Examples) -> Siamese:
-    """The trainee for an encoder or poly-encoder. Raises UserError for an objective that does not fit it."""
-    similarity = encoder.attended if isinstance(encoder, PolyEncoder) else COSINE
-    if similarity is not COSINE:
-        check_of_similarity(objective)
-    return Siamese(encoder, build_objective(objective, encoder.dim, len(train.labels), options, similarity), train, dev)
-
-
-def epoch_batches(lengths: NDArray[np.int64], size: int, seed: int, epoch: int) -> list[Rows]:
-    """Batches of `size` rows (the last of a pool may be smaller), ordered by seed and epoch alone. lengths: tokens, (n,)."""
-    generator = np.random.default_rng((seed, epoch))
-    order = generator.permutation(len(lengths))
-    batches = []
-    for start in range(0, len(order), size * POOL):
-        pool = order[start : start + size * POOL]
-        pool = pool[np.argsort(lengths[pool], kind="stable")]
-        batches += [pool[i : i + size] for i in range(0, len(pool), size)]
-    return [batches[i] for i in generator.permutation(len(batches))]
 
 
 def without_repeats(batches: Sequence[Rows], keys: Sequence[Sequence[Hashable]]) -> list[Rows]:
@@ -171,15 +144,15 @@ def embed(encoder: Encoder, examples: Examples, hardware: Hardware) -> Generator
     """Embed each sentence column, (n, dim). Yields between batches, so that other jobs may use the device."""
     columns = []
     for sentences in examples.sentences:
-        columns.append((yield from gather(encoder.stream(sentences), len(sentences), encoder.dim, hardware)))
+        batches = each_within(hardware.autocast, encoder.stream(sentences))
+        columns.append((yield from gather(batches, len(sentences), encoder.dim)))
     return columns
 
 
-def gather(batches: Iterator[tuple[Rows, Vectors]], count: int, dim: int, hardware: Hardware) -> Generator[None, None, Vectors]:
-    """What the batches hold, (count, dim), computed in the precision of `hardware`. Yields between them."""
+def gather(batches: Batches, count: int, dim: int) -> Generator[None, None, Vectors]:
+    """What the batches hold, (count, dim). Yields between them."""
     vectors = np.empty((count, dim), dtype=np.float32)
-    precision = partial(torch.autocast, hardware.device.type, torch.bfloat16, enabled=hardware.dtype == torch.bfloat16)
-    for rows, part in each_within(precision, batches):
+    for rows, part in batches:
         vectors[rows] = part
         yield
     return vectors

@@ -1,4 +1,4 @@
-"""The interface between a trainer and what it trains, and the events of training."""
+"""What a trainer trains, in which batches, and the events of training."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sbert_app.vectors import Rows
+
+POOL = 32  # batches whose rows are sorted by length together: enough to save padding, few enough to keep the order random
 
 
 @dataclass(frozen=True)
@@ -39,21 +41,20 @@ Event = Pause | BatchLoss | Evaluation
 
 
 class Trainee(Protocol):
-    """Weights, training examples and a dev score. Implemented by `Siamese` and `PairTrainee`."""
+    """Weights, training examples and a dev score: a `Siamese` or a `PairTrainee`."""
 
+    module: nn.Module  # holds all trained weights
     vocabulary: Any  # the word vectors that are trained, to be restored at the end
     lengths: NDArray[np.int64]  # tokens of each example's longest sentence, (n,)
     towers: int  # sentences per example
 
-    @property
-    def module(self) -> nn.Module:
-        """Holds all trained weights."""
-
     def head(self) -> list[nn.Parameter]:
         """The weights that start untrained."""
+        return []
 
     def batches(self, size: int, seed: int, epoch: int) -> list[Rows]:
         """Every example once, in the order of this epoch."""
+        return epoch_batches(self.lengths, size, seed, epoch)
 
     def forward(self, rows: Rows) -> Tensor:
         """The input of the loss, (b, …), with gradients."""
@@ -63,3 +64,15 @@ class Trainee(Protocol):
 
     def evaluate(self) -> Iterator[float | None]:
         """Yield None per batch of dev examples, then their score."""
+
+
+def epoch_batches(lengths: NDArray[np.int64], size: int, seed: int, epoch: int) -> list[Rows]:
+    """Batches of `size` rows (the last of a pool may be smaller), ordered by seed and epoch alone. lengths: tokens, (n,)."""
+    generator = np.random.default_rng((seed, epoch))
+    order = generator.permutation(len(lengths))
+    batches = []
+    for start in range(0, len(order), size * POOL):
+        pool = order[start : start + size * POOL]
+        pool = pool[np.argsort(lengths[pool], kind="stable")]
+        batches += [pool[i : i + size] for i in range(0, len(pool), size)]
+    return [batches[i] for i in generator.permutation(len(batches))]

@@ -37,8 +37,7 @@ class Trainer:
         self.best = -math.inf
         self._trainee = trainee
         self._options = options
-        self._device = hardware.device
-        self._mixed = hardware.dtype == torch.bfloat16
+        self._autocast = hardware.autocast
         self._chunk = CUDA_CHUNK if hardware.device.type == "cuda" else CPU_CHUNK
         self._epoch_steps = -(-len(trainee.lengths) // options.batch_size)
         self.steps = self._epoch_steps * options.epochs
@@ -148,9 +147,6 @@ class Trainer:
     def _chunks(self, rows: Rows) -> list[Rows]:
         width = self._trainee.towers * int(self._trainee.lengths[rows].max())
         return np.array_split(rows, min(len(rows), -(-width * len(rows) // self._chunk)))
-
-    def _autocast(self) -> torch.autocast:
-        return torch.autocast(self._device.type, torch.bfloat16, enabled=self._mixed)
 
     def _schedule(self, step: int) -> float:
         """Factor of the learning rate at this step: linear warm-up, then linear decay to zero."""

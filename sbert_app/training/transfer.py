@@ -46,17 +46,13 @@ FITTING = threading.Lock()
 
 @dataclass(frozen=True)
 class Transfer:
-    """Accuracy, 0..1: over all rows in turn, fold by fold, or on the test part. protocol: how it was measured, in words.
+    """How well the classes were learnt."""
 
-    chosen: of each fold, the weight decay; of the quick form, the inverse strength C. predicted: the class given to each tested
-    row, in their order.
-    """
-
-    accuracy: float
+    accuracy: float  # 0..1: over all rows in turn, fold by fold, or on the test part
     folds: list[float]
-    chosen: list[float]
-    predicted: Targets
-    protocol: str
+    chosen: list[float]  # of each fold, the weight decay; of the quick form, the inverse strength C
+    predicted: Targets  # the class given to each tested row, in their order
+    protocol: str  # how it was measured, in words
 
 
 def learn(features: Vectors, data: LabelledSentences, quick: bool = False, tick: Tick = lambda: None, folds: int = 0) -> Transfer:

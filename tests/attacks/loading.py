@@ -72,7 +72,7 @@ def faults(couple: tuple[str, str], models: list[Any], expected: dict[str, np.nd
 def _fault(name: str, model: Any, expected: np.ndarray) -> str:
     if isinstance(model, Exception):
         return f"{name}: {type(model).__name__}: {model}"[:200]
-    module = model.model if isinstance(model, CrossEncoder) else model.transformer
+    module = model.transformer
     types = {parameter.dtype for parameter in module.parameters()}
     if types != {PRECISIONS[name]}:
         return f"{name}: holds {', '.join(map(str, types))}"

@@ -113,9 +113,9 @@ def student(labels: int, before: CrossEncoder | None = None) -> CrossEncoder:
     """A fresh head on the adapter of the stage before."""
     cross = add_adapter(CrossEncoder.untrained(bundled_folder(), HARDWARE, labels), RANK)
     if before:
-        parameters = dict(cross.model.named_parameters())
+        parameters = dict(cross.transformer.named_parameters())
         with torch.no_grad():
-            for name, weight in before.model.named_parameters():
+            for name, weight in before.transformer.named_parameters():
                 if weight.requires_grad and ("classifier" not in name or before.labels == labels):
                     parameters[name].copy_(weight)
     return cross
@@ -149,7 +149,7 @@ def report() -> dict[str, object]:
     lap("silver")
     mixed = replace(stsb, targets=GOLD_WEIGHT * stsb.targets + (1 - GOLD_WEIGHT) * teachers.score(*stsb.sentences))
     gold_dev = fit(CrossEncoderTrainee(cross, both_orders(mixed), dev), CROSS_GOLD)
-    cross.model.eval()
+    cross.transformer.eval()
     save_adapter(cross, STAGES / "gold", BASE)
     lap("gold")
     scored_test = CrossEncoder.from_adapter(bundled_folder(), STAGES / "gold", HARDWARE).score(pairs_of(test))

@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.engine.batches import forward_batches, token_budget_batches
 from sbert_app.models.engine.engine import at_once
+from sbert_app.models.engine.forward import forward_batches, token_budget_batches
 from sbert_app.models.files.layout import write_json
 from sbert_app.models.loading import LOADING
 from sbert_app.training.crossing import PairTrainee, pairs_of
@@ -26,7 +26,7 @@ class CrossEncoderTrainee(PairTrainee):
     """As the app's, but frozen weights stay frozen, and labelled pairs may have one output per label (cross-entropy)."""
 
     def __init__(self, cross: CrossEncoder, train: Examples, dev: Examples) -> None:
-        self.encoder, self.module, self._dev = cross, cross.model, dev
+        self.encoder, self.module, self._dev = cross, cross.transformer, dev
         self._rows, self._dev_rows = cross.tokenize(pairs_of(train)), cross.tokenize(pairs_of(dev))
         self.lengths = np.array([len(row.ids) for row in self._rows], dtype=np.int64)
         self._scored = cross.labels == 1
@@ -60,15 +60,15 @@ def add_adapter(cross: CrossEncoder, rank: int, seed: int = 0) -> CrossEncoder:
 
         torch.manual_seed(seed)
         config = LoraConfig(
-            task_type="SEQ_CLS", r=rank, lora_alpha=2 * rank, target_modules=_linear(cross.model), modules_to_save=list(HEAD)
+            task_type="SEQ_CLS", r=rank, lora_alpha=2 * rank, target_modules=_linear(cross.transformer), modules_to_save=list(HEAD)
         )
-        return CrossEncoder(cross.name, get_peft_model(cross.model, config), cross.tokenizer, cross.hardware)
+        return CrossEncoder(cross.name, get_peft_model(cross.transformer, config), cross.tokenizer, cross.hardware)
 
 
 def save_adapter(cross: CrossEncoder, folder: Path, base: str) -> None:
     """Write the adapter and the head only, in half precision, for `CrossEncoder.from_adapter`."""
-    cross.model.peft_config["default"].base_model_name_or_path = base  # otherwise a local path
-    cross.model.save_pretrained(folder, safe_serialization=True)
+    cross.transformer.peft_config["default"].base_model_name_or_path = base  # otherwise a local path
+    cross.transformer.save_pretrained(folder, safe_serialization=True)
     weights = load_file(folder / "adapter_model.safetensors")
     save_file({name: weight.half() for name, weight in weights.items()}, folder / "adapter_model.safetensors")
     (folder / "README.md").unlink(missing_ok=True)  # peft's empty template

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sbert_app.models.engine.batches import Features
+from sbert_app.models.engine.forward import Features
 from sbert_app.models.networks import Outputs
 from sbert_app.vectors import Vectors
 from tests.benchmarks import models

@@ -15,8 +15,9 @@ from sbert_app.labelled.examples import Examples
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import bundled_folder
+from sbert_app.training.crossing import build_trainee
 from sbert_app.training.options import ObjectiveOptions, TrainingOptions
-from sbert_app.training.siamese import build_siamese, finish
+from sbert_app.training.siamese import finish
 from sbert_app.training.trainee import Evaluation, Trainee
 from sbert_app.training.trainer import Trainer
 from sbert_app.vectors import Vectors
@@ -58,7 +59,7 @@ def train(
     """(encoder with the weights of the best dev score, or with the last; that score). encoder: other than the bundled one."""
     encoder = encoder or on_torch("fp32")
     torch.manual_seed(options.seed)
-    siamese = build_siamese(encoder, objective, head or ObjectiveOptions(), examples, dev)
+    siamese = build_trainee(encoder, objective, head or ObjectiveOptions(), examples, dev)
     best = fit(siamese, options, last)
     finish(siamese)
     return encoder, best

@@ -12,8 +12,8 @@ from torch import nn
 
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.batches import forward_batches, token_budget_batches
 from sbert_app.models.engine.engine import at_once
+from sbert_app.models.engine.forward import forward_batches, token_budget_batches
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.training.objectives import Classification, CoSent, MultipleNegativesRanking, Regression, Triplet
 from sbert_app.training.options import TrainingOptions

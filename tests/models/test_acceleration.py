@@ -181,7 +181,7 @@ registry = Registry(settings_of(Path(sys.argv[1])), converts=False)
 encoder, cross = registry.encoder(), registry.cross_encoder(DEFAULT_CROSS_ENCODER)
 answers = encoder.encode(ODD), cross.score(PAIRS), [encoder.fingerprint, cross.fingerprint]
 assert not {"transformers.modeling_utils", "peft"} & set(sys.modules), "what takes two seconds"
-assert len(encoder.transformer.state_dict()) and len(cross.model.state_dict())
+assert len(encoder.transformer.state_dict()) and len(cross.transformer.state_dict())
 sys.stdout.buffer.write(pickle.dumps(answers))
 """
 PAIRS = [("A cat.", "A dog."), ("A cat.", "Stocks fell.")]

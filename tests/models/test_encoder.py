@@ -9,7 +9,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling
 
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.batches import forward_batches
+from sbert_app.models.engine.forward import forward_batches
 from sbert_app.models.engine.hardware import Hardware, choose_hardware
 from sbert_app.models.files.layout import Layout
 from sbert_app.vectors import unit_rows

@@ -17,8 +17,8 @@ from sbert_app.models.registry import Registry
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import FINISHED
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.training.crossing import build_trainee
 from sbert_app.training.options import ObjectiveOptions, TrainingOptions
-from sbert_app.training.siamese import build_siamese
 from sbert_app.training.trainee import BatchLoss, Evaluation
 from sbert_app.training.trainer import Trainer
 from tests.attacks.small_home import planned, settings, training_data
@@ -31,7 +31,7 @@ def positives(scored):
 
 def make(shallow_folder, cpu, objective, examples, epochs=3):
     encoder = PolyEncoder.untrained(shallow_folder, cpu)
-    siamese = build_siamese(encoder, objective, ObjectiveOptions(), examples.take(np.arange(48)), examples.take(np.arange(48)))
+    siamese = build_trainee(encoder, objective, ObjectiveOptions(), examples.take(np.arange(48)), examples.take(np.arange(48)))
     return siamese, Trainer(siamese, TrainingOptions(epochs=epochs, batch_size=16, learning_rate=5e-5), cpu)
 
 

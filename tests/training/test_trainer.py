@@ -12,8 +12,8 @@ from sbert_app.errors import UserError
 from sbert_app.models.encoder import Encoder
 from sbert_app.training.objectives import CoSent, Guided, MultipleNegativesRanking, Regression
 from sbert_app.training.options import TrainingOptions
-from sbert_app.training.siamese import Siamese, epoch_batches, without_repeats
-from sbert_app.training.trainee import BatchLoss, Evaluation
+from sbert_app.training.siamese import Siamese, without_repeats
+from sbert_app.training.trainee import BatchLoss, Evaluation, epoch_batches
 from sbert_app.training.trainer import Trainer
 
 ONE_EPOCH = TrainingOptions(epochs=1, batch_size=16, learning_rate=5e-5)

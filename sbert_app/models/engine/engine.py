@@ -8,7 +8,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +17,10 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from sbert_app.models.engine.batches import Features, Fetch, Start, attention_mask, forward_batches, pad_rows, token_budget_batches
+from sbert_app.models.engine.forward import Features, Fetch, Start, attention_mask, forward_batches, pad_rows, token_budget_batches
 from sbert_app.models.engine.hardware import Hardware, cores
 from sbert_app.models.files.layout import length_limit
-from sbert_app.vectors import Rows, Vectors
+from sbert_app.vectors import Batches
 
 Forward = Callable[[Features], Tensor]  # a transformer on torch
 Finish = Callable[[Tensor, Features], Tensor]  # a transformer's outputs and its inputs -> what is asked of it
@@ -31,22 +31,16 @@ SHAPES = 200  # of batches, whose kernels a stream keeps; by default 5,000: 60 t
 
 
 class TorchEngine:
-    """Runs `forward` without gradients. On a GPU it only queues the work; on a CPU it has computed when `start` returns.
+    """Runs `forward` without gradients. On a GPU it only queues the work; on a CPU it has computed when `start` returns."""
 
-    name: as the page calls it. ahead: batches to start before an earlier one is fetched.
-    """
-
-    name = "torch"
+    name = "torch"  # as the page calls it
 
     def __init__(self, forward: Forward, hardware: Hardware) -> None:
         self._forward, self._hardware = forward, hardware
         self.ahead, self._tokens = hardware.ahead, hardware.token_budget
 
     def start(self, features: Features, finish: Finish) -> Fetch:
-        """Begin a batch, (B, T) ids; calling the result waits for it and gives its outputs, finished.
-
-        The outputs are token vectors (B, T, width), or the logits (B, k) of a cross-encoder.
-        """
+        """Begin a batch, (B, T) ids; the result waits for token vectors (B, T, width) or logits (B, k), and gives them finished."""
         return at_once(lambda batch: finish(self._forward(batch), batch))(features)
 
     def token_budget(self, tokens: int) -> int:
@@ -61,10 +55,7 @@ class TorchEngine:
 
 
 class OpenVinoEngine:
-    """A network of one input per feature and one output, compiled for this processor, with the methods of `TorchEngine`.
-
-    Several threads may use it.
-    """
+    """A network of one input per feature and one output, compiled for this processor. Several threads may use it."""
 
     name = "OpenVINO"
 
@@ -141,10 +132,7 @@ class UnreadWeights:
 
 
 class OnEngine:
-    """A model whose transformer runs on an engine: torch, until another is there. It may change between two batches.
-
-    reader: reads torch's weights from disk again. A model that has one gives them up while another engine computes.
-    """
+    """A model whose transformer runs on an engine: torch, until another is there. It may change between two batches."""
 
     def __init__(self, name: str, model: Any, tokenizer: Any, forward: Forward, hardware: Hardware, limit: int | None) -> None:
         """model: UnreadWeights if `reader` is set before torch is needed. limit: tokens of a row, where its folder says so."""
@@ -154,7 +142,7 @@ class OnEngine:
         self._backend = tokenizer.backend_tokenizer
         self._backend.enable_truncation(self.max_length)
         self._backend.no_padding()
-        self.reader: Callable[[], Any] | None = None
+        self.reader: Callable[[], Any] | None = None  # reads torch's weights again, which are given up for another engine
         self._transformer = None if isinstance(model, UnreadWeights) else model
         self._reading = threading.Lock()
         self.torch_engine = TorchEngine(forward, hardware)
@@ -187,13 +175,13 @@ class OnEngine:
         ids = pad_rows(rows, self.tokenizer.pad_token_id or 0, device)
         return {"input_ids": ids, "attention_mask": attention_mask(rows, device)}
 
-    def batches(self, rows: Sequence[Any], lengths: Sequence[int], start: Start) -> Iterator[tuple[Rows, Vectors]]:
+    def batches(self, rows: Sequence[Any], lengths: Sequence[int], start: Start) -> Batches:
         """Compute rows that `pad` takes, of so many tokens each; yield (row numbers, outputs) batch by batch."""
         cut = token_budget_batches(lengths, self.engine.token_budget(sum(lengths)))
         ahead, foresee = lambda: self.engine.ahead, lambda: self.foresee
         return forward_batches(cut, lambda numbers: self.pad([rows[i] for i in numbers]), start, ahead, foresee)
 
-    def on_torch(self, rows: Sequence[Any], lengths: Iterable[int], forward: Forward) -> Iterator[tuple[Rows, Vectors]]:
+    def on_torch(self, rows: Sequence[Any], lengths: Iterable[int], forward: Forward) -> Batches:
         """As `batches`, by this function of a model that is being trained, one batch after the other."""
         cut = token_budget_batches(lengths, self.hardware.token_budget)
         return forward_batches(cut, lambda numbers: self.pad([rows[i] for i in numbers]), at_once(forward))

@@ -33,6 +33,10 @@ class Hardware:
     def precision(self) -> str:
         return "bf16" if self.dtype == torch.bfloat16 else "fp32"
 
+    def autocast(self) -> torch.autocast:
+        """A context that computes in this precision, whatever the weights are in."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.dtype == torch.bfloat16)
+
     def __str__(self) -> str:
         name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else "CPU"
         return f"{name}, {self.precision}"

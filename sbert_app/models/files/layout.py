@@ -114,10 +114,8 @@ def write_layout(folder: Path, layout: Layout, dim: int, max_length: int) -> Non
     flags = {f"{FLAG}{name}": layout.pooling == mode for name, mode in FLAGS.items()} | {f"{FLAG}mean_sqrt_len_tokens": False}
     write_json(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": dim} | flags)
     write_json(folder / "sentence_bert_config.json", {"max_seq_length": max_length, "do_lower_case": layout.lower_case})
-    write_json(
-        folder / "config_sentence_transformers.json",
-        {"prompts": layout.prompts, "default_prompt_name": None, "similarity_fn_name": "cosine"},
-    )
+    shared = {"prompts": layout.prompts, "default_prompt_name": None, "similarity_fn_name": "cosine"}
+    write_json(folder / "config_sentence_transformers.json", shared)
 
 
 def read_json(path: Path, name: str) -> Any:

@@ -9,7 +9,6 @@ from sbert_app.models.files import finding
 from sbert_app.models.files.layout import POLY, kind_of, read_config, read_layout
 from sbert_app.models.files.trained_for import LIKENESS, label_count, purpose, trained_for
 from sbert_app.settings import Settings
-from sbert_app.storage import discard, writing
 
 PREFIX = "new/"  # of an untrained network's name
 CROSS_NAME = re.compile(r"cross-encoder|re-?rank", re.IGNORECASE)  # a Hub model's name, where its files are not here
@@ -77,15 +76,6 @@ def listed(settings: Settings) -> list[ModelInfo]:
         ModelInfo(finding.NEW_POLY, POLY, "untrained", dim, there),
     ]
     return models if settings.hosted else [*models, *map(describe, finding.subfolders(settings.models))]
-
-
-def delete_saved(settings: Settings, name: str) -> None:
-    """Delete a saved model for good, damaged or not. Raises UserError if there is none of this name."""
-    folder = settings.models / name
-    if settings.hosted or folder not in finding.subfolders(settings.models):
-        raise UserError("This saved model no longer exists. Open the list again.")
-    with writing("The folder of saved models"):
-        discard(folder)
 
 
 def describe(folder: Path, name: str = "", origin: str = "saved") -> ModelInfo:

@@ -62,10 +62,7 @@ COSINE: Bounds = (-1.0, 1.0)
 
 
 def trained_for(name: str, config: Mapping[str, Any], card: str = "") -> str:
-    """LIKENESS, ANSWERS, or UNKNOWN where the evidence is missing or contradicts itself.
-
-    name: a Hub name, a path or a saved model's name. config: the content of config.json. card: that of README.md.
-    """
+    """LIKENESS, ANSWERS, or UNKNOWN without clear evidence. name: may be a path; config, card: of config.json and README.md."""
     front, text = _front_matter(card)
     tags = f"{front.get('tags', '')} {front.get('pipeline_tag', '')}"
     always, idle = OF_EVERY

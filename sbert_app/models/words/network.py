@@ -29,6 +29,7 @@ class WordNetwork(PreTrainedModel):  # type: ignore[misc]
 
     config_class = WordConfig
     only_fp32 = True
+    _input_embed_layer = "embeddings"  # where transformers finds the word vectors
 
     def __init__(self, config: WordConfig) -> None:
         super().__init__(config)
@@ -39,12 +40,6 @@ class WordNetwork(PreTrainedModel):  # type: ignore[misc]
     def freeze(self) -> None:
         """Exclude the word vectors from training if the config says so; transformers' loading includes every weight."""
         self.embeddings.weight.requires_grad_(not self.config.frozen)
-
-    def get_input_embeddings(self) -> nn.Embedding:
-        return self.embeddings
-
-    def set_input_embeddings(self, value: nn.Embedding) -> None:
-        self.embeddings = value
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> BaseModelOutput:
         """(B, T) ids and 0/1 mask -> `last_hidden_state` (B, T, hidden_size). Padding at the end changes no other vector."""

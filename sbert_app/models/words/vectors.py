@@ -10,7 +10,7 @@ import numpy as np
 
 from sbert_app.corpus.ranking.lexical import WORD
 from sbert_app.errors import UserError
-from sbert_app.vectors import Rows, Vectors
+from sbert_app.vectors import Batches, Vectors
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
@@ -41,7 +41,7 @@ class WordVectors:
         """The words and their vectors, to tell files apart."""
         return "\0".join(self._rows).encode() + self._vectors.tobytes()
 
-    def stream(self, sentences: Sequence[str]) -> Iterator[tuple[Rows, Vectors]]:
+    def stream(self, sentences: Sequence[str]) -> Batches:
         """Yield the row numbers and the embeddings, (n, dim), of all sentences at once."""
         embeddings = np.zeros((len(sentences), self._vectors.shape[1]), np.float32)
         for number, sentence in enumerate(sentences):
@@ -108,7 +108,7 @@ class AverageWordVectors:
         self._encoder = encoder
         self._vectors = encoder.transformer.get_input_embeddings().weight.detach().float().cpu().numpy()
 
-    def stream(self, sentences: Sequence[str]) -> Iterator[tuple[Rows, Vectors]]:
+    def stream(self, sentences: Sequence[str]) -> Batches:
         """Yield (row numbers, (b, dim) float32 vectors) batch by batch. Special tokens are no words: without a word, zero."""
         special = self._encoder.tokenizer.all_special_ids
         for start in range(0, len(sentences), BATCH):
