@@ -71,9 +71,10 @@ class EmbeddingCache:
                 for name, array in (("keys", keys), ("vectors", values), ("checksums", _checksums(keys, values))):
                     np.save(new / f"{name}.npy", array)
             self._untrimmed += values.nbytes
-            with suppress(FileNotFoundError):  # another job may have deleted them
-                for part in instead_of:
+            for part in instead_of:
+                with suppress(FileNotFoundError):  # another job may have deleted it
                     discard(part)
+            with suppress(FileNotFoundError):
                 if self._untrimmed > self.limit_bytes / 100:
                     self._trim(self.folder)
                     self._untrimmed = 0

@@ -40,7 +40,7 @@ def test_cache_gives_back_what_it_was_given_by_model_and_text(tmp_path):
 def test_a_segment_takes_the_place_of_those_of_its_parts_of_which_some_may_be_gone(tmp_path):
     cache = EmbeddingCache(tmp_path)
     parts = [cache.add("m", SENTENCES[i : i + 2], VECTORS[i : i + 2]) for i in (0, 2, 4)]
-    shutil.rmtree(parts[2])
+    shutil.rmtree(parts[0])
     whole = cache.add("m", SENTENCES, VECTORS, parts)
     assert [*(tmp_path / "m").iterdir()] == [whole]
     assert (cache.lookup("m", SENTENCES, 8)[0] == VECTORS).all()
