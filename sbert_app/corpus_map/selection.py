@@ -1,7 +1,7 @@
 """Rows selected on a map: by cluster, by a column's value, inside a lasso, near a row or a query, by filters."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,7 +28,7 @@ class Selection:
     how: str = ""  # the title of the list without a cluster's name, which may change; without the number of rows unless ranked
     cluster: int | None = None
     scores: Vectors | None = None  # the cosines of neighbours and hits, (k,)
-    within: str = ""  # the filters among whose rows it was chosen
+    filters: Mapping[str, Any] = field(default_factory=dict)  # among whose rows it was chosen, as `matching_rows` takes them
     notes: tuple[str, ...] = ()  # which rows of a filtered column could not be read
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
@@ -37,15 +37,16 @@ class Selection:
         how = self.how if self.cluster is None else f"in “{corpus_map.name_of(self.cluster)}”"
         if self.scores is not None:
             return how
-        return f"{amount(len(self.rows), 'sentence') if len(self.rows) else 'No sentences'} {how}{self.within}"
+        within = f"with {short(in_words(self.filters), FILTERS_LENGTH)}" if self.filters else ""
+        count = amount(len(self.rows), "sentence") if len(self.rows) else "No sentences"
+        return f"{count} {', '.join(filter(None, (how, within)))}"
 
     def among(self, corpus_map: CorpusMap, filters: Mapping[str, Any]) -> "Selection":
         """Those of its rows that match filters, all without any. Raises UserError, as `matching` does."""
         if not filters:
             return self
         fitting = matching(corpus_map, filters)
-        rows, within = self.rows[np.isin(self.rows, fitting.rows)], f", {fitting.how}"
-        return replace(self, rows=rows, within=within, notes=fitting.notes)
+        return replace(fitting, rows=self.rows[np.isin(self.rows, fitting.rows)], how=self.how, cluster=self.cluster)
 
 
 def known_cluster(corpus_map: CorpusMap, cluster: Any, lowest: int = 0) -> int:
@@ -80,8 +81,7 @@ def inside_lasso(corpus_map: CorpusMap, rows: NDArray[np.int64]) -> Selection:
 def matching(corpus_map: CorpusMap, filters: Mapping[str, Any]) -> Selection:
     """The rows that match filters over the corpus's columns. Raises UserError for an unknown column or a wrong bound."""
     matched = matching_rows(corpus_map.projection.indexed.corpus.filterable(), filters)
-    how = f"with {short(in_words(filters), FILTERS_LENGTH)}"
-    return Selection(corpus_map.clustering, np.flatnonzero(matched.mask), how, notes=matched.notes)
+    return Selection(corpus_map.clustering, np.flatnonzero(matched.mask), filters=filters, notes=matched.notes)
 
 
 def near_row(corpus_map: CorpusMap, row: int) -> Selection:

@@ -41,7 +41,7 @@ def bright(updates, tab):
 
 def values(tab, session, **filters):
     """What handlers get, with these filters in force."""
-    return {tab._session: session, tab.shown_colour: CLUSTERS, tab.bar.filter.state: Filtering(filters=filters)}
+    return {tab._session: session, tab.bar.filter.state: Filtering(filters=filters)}
 
 
 def filtered(tab, session, **filters):
@@ -53,7 +53,7 @@ def test_a_new_name_is_in_the_list_on_the_map_in_the_selection_and_in_the_files(
     panel, attack = tab.panel, "<i>Log in</i> & out, of all the accounts there are"
     before = panel._on_listed(values(tab, session), sent(group=2))
     assert "password" in before[panel.selection] and 'aria-pressed="true"' in before[panel.groups]
-    after = panel._on_renamed(session, CLUSTERS, sent(group=2, name=attack))
+    after = panel._on_renamed(session, sent(group=2, name=attack))
     names, given = (json.loads(after[panel.bridge])[key] for key in ("names", "given"))
     assert given == [2] == map_figure(current_map(session)).layout.meta["given"]
     assert names[2] == "&lt;i&gt;Log in&lt;/i&gt; &amp; out, of<br>all the accounts there<br>are" and len(names) == 3
@@ -63,7 +63,7 @@ def test_a_new_name_is_in_the_list_on_the_map_in_the_selection_and_in_the_files(
     assert 'data-group="2" aria-pressed="true"' in after[panel.groups]  # still chosen
     assert tab.plot not in after and panel.tabs not in after  # nothing is drawn again, and the list stays in view
     assert attack in tab.bar.export._csv(session) and escaped in tab.bar.export._page(session, CLUSTERS)
-    back = panel._on_renamed(session, CLUSTERS, sent(group=2, name=""))
+    back = panel._on_renamed(session, sent(group=2, name=""))
     assert "password" in back[panel.status] and "password" in json.loads(back[panel.bridge])["names"][2]
 
 

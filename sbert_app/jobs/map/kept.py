@@ -15,6 +15,7 @@ import numpy as np
 from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import Library
+from sbert_app.corpus_map.colouring import CLUSTERS
 from sbert_app.corpus_map.projecting import Points2D, fitted_rows
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
 from sbert_app.corpus_map.selection import Selection
@@ -40,6 +41,14 @@ class GivenNames:
     """The names by clustering, and by cluster."""
 
     by_clustering: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MapColour:
+    """What the session's map is coloured by, one of `colouring.choices`."""
+
+    by: str = CLUSTERS
+    of_corpus: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -95,6 +104,11 @@ def draws(session: Session) -> bool:
 def current_map(session: Session) -> CorpusMap:
     """The session's map. Raises UserError if the open corpus has none yet."""
     return session.require(CorpusMap, "There is no map of this corpus yet. Draw it first.")
+
+
+def colour(session: Session) -> str:
+    """What the session's map is coloured by."""
+    return (session.get(MapColour) or MapColour()).by
 
 
 def current_selection(session: Session) -> Selection | None:

@@ -19,7 +19,7 @@ from sbert_app.settings import ASSETS
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, Values, handler, sent
 from sbert_app.ui.map import chart, lists, view
-from sbert_app.ui.map.toolbar import LABEL, MapFilters
+from sbert_app.ui.map.toolbar import MapFilters, label
 
 ABOUT = "Its map of the same rows, for instance to see what a training changed."
 NO_OTHER = "No other model is available yet. Save one in the Fine-tune tab, or type the name of one."
@@ -95,13 +95,10 @@ class ComparePanel:
 
 
 class MapPanel:
-    """`bridge` sends messages to the page's script; `pointed` shows the hovered sentence, `status` what is selected.
+    """`bridge` sends messages to the page's script; `pointed` shows the hovered sentence, `status` what is selected."""
 
-    colour: the colouring of the plot; compare: the other model's map.
-    """
-
-    def __init__(self, bench: Workbench, session: gr.State, status: gr.HTML, filters: MapFilters, colour: gr.State) -> None:
-        self._bench, self._session, self.status, self._filter, self._colour = bench, session, status, filters, colour
+    def __init__(self, bench: Workbench, session: gr.State, status: gr.HTML, filters: MapFilters) -> None:
+        self._bench, self._session, self.status, self._filter = bench, session, status, filters
         self.bridge = gr.HTML("", html_template="", js_on_load=SCRIPTS, visible="hidden", elem_id="map-bridge")
         self.pointed = gr.HTML(elem_id="map-pointed", js_on_load=None)
 
@@ -121,15 +118,13 @@ class MapPanel:
         self.deselecting: list[Any] = [self.selection, self.status, self.pointed, *self._filter.outputs]
 
     def listen(self) -> None:
-        session = [self._session, self._colour]
-        outputs = [self.bridge, self.groups, self.tabs, *self.deselecting]
-        inputs = {*session, self._filter.state}
+        outputs, inputs = [self.bridge, self.groups, self.tabs, *self.deselecting], {self._session, self._filter.state}
         self.groups.picked(handler(self._on_listed), inputs, outputs, **PRIVATE)
         self.bridge.picked(handler(self._on_picked), inputs, outputs, trigger_mode="multiple", **PRIVATE)
         self._filter.menus.chosen(handler(self._on_filter), inputs, outputs, trigger_mode="multiple", **PRIVATE)
         renamed = [self.bridge, self.groups, self.numbers, self.selection, self.status]
         for listed in (self.groups, self.selection):
-            listed.renamed(handler(self._on_renamed), session, renamed, trigger_mode="multiple", **PRIVATE)
+            listed.renamed(handler(self._on_renamed), self._session, renamed, trigger_mode="multiple", **PRIVATE)
 
     def deselected(self, session: Session) -> Updates:
         """Clear the selection."""
@@ -137,11 +132,17 @@ class MapPanel:
         listed = {self.selection: html.empty(view.NOTHING_CHOSEN), self.status: view.status(), self.pointed: ""}
         return {**listed, **self._filter.offered(session.get(CorpusMap))}
 
+    def selected_again(self, session: Session, corpus_map: CorpusMap, selected: Selection | None) -> Updates:
+        """What was selected before the page was reloaded: rows that were chosen, not those near a row or a query."""
+        if selected is None or selected.scores is not None or corpus_map.comparison:
+            return {}
+        return {**self.listed(session, corpus_map, selected), **self._filter.offered(corpus_map, selected.filters)}
+
     def show_query(self, session: Session, corpus_map: CorpusMap) -> Updates:
         """Select the rows nearest to the query on the map; of a sample, list and ring those nearest in the whole collection."""
         query = corpus_map.query
         if query is None or query.nearest is None:
-            return self._listed(session, corpus_map, colouring.QUERY, selection.near_query(corpus_map), chart.highlight(None))
+            return self.listed(session, corpus_map, selection.near_query(corpus_map), chart.highlight(None))
         return {
             **self.deselected(session),
             self.groups: lists.cluster_list(corpus_map),
@@ -153,14 +154,14 @@ class MapPanel:
 
     def _on_listed(self, values: Values, event: gr.EventData) -> Updates:
         """A cluster or a value was chosen in the list: its rows stay bright, those that fit the filters."""
-        session, colour, group = values[self._session], values[self._colour], sent(event).get("group")
-        corpus_map = kept.current_map(session)
+        session, group = values[self._session], sent(event).get("group")
+        corpus_map, colour = kept.current_map(session), kept.colour(session)
         chosen = selection.of_group(corpus_map, colour, group).among(corpus_map, values[self._filter.state].filters)
-        return {**self._listed(session, corpus_map, colour, chosen), self.groups: lists.colour_list(corpus_map, colour, group)}
+        return {**self.listed(session, corpus_map, chosen), self.groups: lists.colour_list(corpus_map, colour, group)}
 
     def _on_picked(self, values: Values, event: gr.EventData) -> Updates:
         """An event of the plot: hover, click, lasso, or all (a double-click, which clears the selection and the filters)."""
-        session, colour, kind = values[self._session], values[self._colour], sent(event).get("kind")
+        session, kind = values[self._session], sent(event).get("kind")
         corpus_map = session.get(CorpusMap)
         if corpus_map is None:
             return {self.pointed: ""}
@@ -168,43 +169,43 @@ class MapPanel:
         if kind == "hover":
             return {self.pointed: view.hovered(corpus_map, int(rows[0])) if len(rows) else ""}
         if kind == "all" or not len(rows):
-            return {**self.deselected(session), self.groups: lists.colour_list(corpus_map, colour)}
+            return {**self.deselected(session), self.groups: lists.colour_list(corpus_map, kept.colour(session))}
         if kind == "lasso":
             chosen = selection.inside_lasso(corpus_map, rows).among(corpus_map, values[self._filter.state].filters)
-            return self._listed(session, corpus_map, colour, chosen)
+            return self.listed(session, corpus_map, chosen)
         near = selection.near_row(corpus_map, int(rows[0]))
-        return self._listed(session, corpus_map, colour, near, chart.highlight(None, corpus_map.projection.points[near.rows]))
+        return self.listed(session, corpus_map, near, chart.highlight(None, corpus_map.projection.points[near.rows]))
 
     def _on_filter(self, values: Values, event: gr.EventData) -> Updates:
         """Select the rows that match the filters; without one, clear the selection."""
-        session, colour, chosen = values[self._session], values[self._colour], self._filter.changed(values, event)
+        session, chosen = values[self._session], self._filter.changed(values, event)
         corpus_map, filters = kept.current_map(session), dict(chosen[self._filter.state].filters)
         if not filters:
-            listed = {self.groups: lists.colour_list(corpus_map, colour), self.bridge: chart.highlight(None)}
+            listed = {self.groups: lists.colour_list(corpus_map, kept.colour(session)), self.bridge: chart.highlight(None)}
             return {**self.deselected(session), **listed}
-        selected = self._listed(session, corpus_map, colour, selection.matching(corpus_map, filters))
-        selected.pop(self._filter.menus)  # the page shows what is chosen in them, and what is open
-        return {**selected, **chosen, self._filter.box: gr.Accordion(label=f"{LABEL}: {len(filters)}")}
+        selected = self.listed(session, corpus_map, selection.matching(corpus_map, filters))
+        return {**selected, **chosen, self._filter.box: gr.Accordion(label=label(filters))}
 
-    def _on_renamed(self, session: Session, colour: str, event: gr.EventData) -> Updates:
+    def _on_renamed(self, session: Session, event: gr.EventData) -> Updates:
         """A cluster got another name: change it wherever it is, without drawing the points again."""
         corpus_map = rename(self._bench, session, sent(event).get("group"), sent(event).get("name"))
         selected = kept.current_selection(session)
         renamed = {
             self.bridge: chart.renamed(corpus_map),
-            self.groups: lists.colour_list(corpus_map, colour, selected.cluster if selected else None),
+            self.groups: lists.colour_list(corpus_map, kept.colour(session), selected.cluster if selected else None),
             self.numbers: view.numbers(corpus_map),
         }
         return {**renamed, **(self._titled(session, corpus_map, selected) if selected else {})}
 
-    def _listed(self, session: Session, corpus_map: CorpusMap, colour: str, selected: Selection, shown: str = "") -> Updates:
-        """Keep the selection, and list its rows, with no filter but its own. shown: a message, "" for its rows alone bright."""
+    def listed(self, session: Session, corpus_map: CorpusMap, selected: Selection, shown: str = "") -> Updates:
+        """Keep the selection, and list its rows; no filter is in force but its own. shown: a message, "": its rows are bright."""
+        rows = np.intersect1d(selected.rows, corpus_map.projection.drawn)
         session.put(selected)
         return {
             **self._titled(session, corpus_map, selected),
-            **({} if selected.within else self._filter.offered(corpus_map)),
-            self.bridge: shown or chart.highlight(np.intersect1d(selected.rows, corpus_map.projection.drawn)),
-            self.groups: lists.colour_list(corpus_map, colour),
+            **({} if selected.filters else self._filter.offered(corpus_map)),
+            self.bridge: shown or chart.highlight(rows, map=corpus_map.projection.id),
+            self.groups: lists.colour_list(corpus_map, kept.colour(session)),
             self.tabs: gr.Tabs(selected=SELECTION),
         }
 

@@ -12,6 +12,7 @@ from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.jobs.map import kept
 from sbert_app.jobs.map.job import MAP, ClusterOptions, draw, place_query, regroup, remove_query
+from sbert_app.jobs.map.kept import MapColour
 from sbert_app.jobs.search.open_corpus import cautions
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -33,14 +34,13 @@ class MapTab:
 
     def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
         self._bench, self._session, self._model = bench, session, model
-        self.shown_colour = gr.State(colouring.CLUSTERS)  # the colouring of the current plot
         self.bar = Toolbar(session)
         with gr.Row(elem_id="map-and-list"):
             with gr.Column(min_width=0, elem_id="map-canvas"):
                 self.plot = gr.Plot(label="Map of the corpus", show_label=False, elem_id="map-plot")
                 self.stage = gr.HTML(elem_id="map-stage", js_on_load=None)
                 self.status = gr.HTML(elem_id="map-told", js_on_load=None)
-                self.panel = MapPanel(bench, session, self.status, self.bar.filter, self.shown_colour)
+                self.panel = MapPanel(bench, session, self.status, self.bar.filter)
             with gr.Column(min_width=0, elem_id="map-side"):
                 self.panel.draw()
         self.job = LongJob(self.bar.stop, self.stage, self.bar.start)
@@ -51,10 +51,10 @@ class MapTab:
         """Connect events. `opened` changes with the session's corpus."""
         bar, panel = self.bar, self.panel
         session = [self._session]
-        coloured = [self.plot, bar.colour, self.shown_colour]
+        coloured = [self.plot, bar.colour]
         grouped = [*coloured, panel.summary, panel.groups, panel.numbers, *panel.deselecting, *bar.export.links]
         outputs = [*grouped, *panel.compare.reset, bar.corpus_line, bar.query]
-        everything = [*outputs, *self.job.outputs, panel.bridge, *bar.options.values]
+        everything = [*outputs, *self.job.outputs, panel.bridge, panel.tabs, *bar.options.values]
         shown = opened.change(handler(self._on_opened), [*session, self._model], everything, **PRIVATE)
         inputs = [self._model, self.reduced_motion, *bar.options.values]
         self.job.listen(bar.start.click, self._on_draw, [*session, *inputs], outputs, lambda session: session.stop(MAP))
@@ -62,13 +62,12 @@ class MapTab:
             seen = event(None, None, [self.reduced_motion, self.in_view], js=js, **PRIVATE)
             self.job.listen(seen.then, self._on_in_view, [*session, self.in_view, *inputs], outputs, None)
         gr.on(bar.options.changes, handler(self._on_regroup), [*session, *bar.options.values], [*grouped, panel.bridge], **PRIVATE)
-        inputs = [*session, bar.colour, self.shown_colour]
-        recoloured = bar.colour.input(handler(self._on_colour), inputs, [self.plot, self.shown_colour, panel.groups], **PRIVATE)
-        recoloured.failure(lambda shown: shown, self.shown_colour, bar.colour, **PRIVATE)
+        recoloured = bar.colour.input(handler(self._on_colour), [*session, bar.colour], [self.plot, panel.groups], **PRIVATE)
+        recoloured.failure(handler(kept.colour), session, bar.colour, **PRIVATE)
         queried = [*coloured, *panel.deselecting, panel.bridge, panel.groups, panel.tabs]
-        bar.query.submit(handler(self._on_query), [*session, bar.query, self.shown_colour], queried, **PRIVATE)
+        bar.query.submit(handler(self._on_query), [*session, bar.query], queried, **PRIVATE)
         panel.listen()
-        bar.all.click(handler(self._on_all), [*session, self.shown_colour], [*queried, bar.query], **PRIVATE)
+        bar.all.click(handler(self._on_all), session, [*queried, bar.query], **PRIVATE)
         panel.compare.listen(bar.colour, self._model, [tab.select, opened.change, self._model.change])
         bar.export.listen()
 
@@ -84,8 +83,10 @@ class MapTab:
             grouping = ClusterOptions.read(*(kept.last_grouping(self._bench.library, indexed) if indexed else ()))
             return {**updates, self.plot: None, self.bar.start: start, **self.bar.options.set(grouping.method, grouping.count)}
         query = corpus_map.query.query if corpus_map.query else ""
-        shown = {**self._grouped(session, corpus_map), self.bar.start: gr.Button(**AGAIN), self.bar.query: query}
-        return {**updates, **shown, **self.bar.options.set(*corpus_map.grouping), **self.panel.compare.shown(corpus_map, 0.0)}
+        colour, selected = kept.colour(session), kept.current_selection(session)
+        shown = {**self._grouped(session, corpus_map, colour), self.bar.start: gr.Button(**AGAIN), self.bar.query: query}
+        shown |= {**self.bar.options.set(*corpus_map.grouping), **self.panel.compare.shown(corpus_map, 0.0)}
+        return {**updates, **shown, **self.panel.selected_again(session, corpus_map, selected)}
 
     def _cleared(self) -> Updates:
         """Clear everything about the previous map except the plot."""
@@ -125,20 +126,21 @@ class MapTab:
         if not kept.draws(session):  # else another corpus was opened, which is being drawn
             yield self.job.idle()
 
-    def _grouped(self, session: Session, corpus_map: CorpusMap) -> Updates:
+    def _grouped(self, session: Session, corpus_map: CorpusMap, colour: str = colouring.CLUSTERS) -> Updates:
         return {
-            **self._coloured(corpus_map, colouring.CLUSTERS),
+            **self._coloured(session, corpus_map, colour),
             self.panel.summary: html.cautions(cautions(self._bench, corpus_map.projection.indexed)) + view.summary(corpus_map),
-            self.panel.groups: lists.cluster_list(corpus_map),
+            self.panel.groups: lists.colour_list(corpus_map, colour),
             self.panel.numbers: view.numbers(corpus_map),
             **self.panel.deselected(session),
             **self.bar.export.shown(corpus_map),
         }
 
-    def _coloured(self, corpus_map: CorpusMap, colour: str) -> Updates:
-        """The map in a colouring, which is chosen in the toolbar."""
-        choice = gr.Dropdown(choices=colouring.choices(corpus_map), value=colour)
-        return {self.plot: chart.map_figure(corpus_map, colour), self.bar.colour: choice, self.shown_colour: colour}
+    def _coloured(self, session: Session, corpus_map: CorpusMap, colour: str) -> Updates:
+        """The map in a colouring, which is chosen in the toolbar and kept."""
+        figure, choice = chart.map_figure(corpus_map, colour), gr.Dropdown(choices=colouring.choices(corpus_map), value=colour)
+        session.put(MapColour(colour))
+        return {self.plot: figure, self.bar.colour: choice}
 
     def _on_regroup(self, session: Session, *grouping: Any) -> Updates:
         options = ClusterOptions.read(*grouping)
@@ -146,29 +148,30 @@ class MapTab:
             return {self.plot: gr.skip()}  # the options are for the map that will be drawn
         return {**self._grouped(session, regroup(self._bench, session, options)), self.panel.bridge: chart.highlight(None)}
 
-    def _on_colour(self, session: Session, column: str, shown: str) -> Updates:
+    def _on_colour(self, session: Session, column: str) -> Updates:
         """Recolour the map. Gradio sends each choice twice; the second is ignored, because the points are megabytes."""
-        if column == shown:
+        if column == kept.colour(session):
             return {self.plot: gr.skip()}
         corpus_map = kept.current_map(session)
-        coloured = {self.plot: chart.map_figure(corpus_map, column), self.panel.groups: lists.colour_list(corpus_map, column)}
-        return {self.shown_colour: column, **coloured}
+        listed = {self.panel.groups: lists.colour_list(corpus_map, column)}
+        return {self.plot: self._coloured(session, corpus_map, column)[self.plot], **listed}
 
-    def _on_query(self, session: Session, text: str, shown: str) -> Updates:
+    def _on_query(self, session: Session, text: str) -> Updates:
         """Place the query and select the rows near it; an empty query removes the star."""
         if isinstance(text, str) and not text.strip():
-            return self._nothing_chosen(session, shown)
+            return self._nothing_chosen(session)
         corpus_map = place_query(self._bench, session, text)
-        return {**self._coloured(corpus_map, colouring.QUERY), **self.panel.show_query(session, corpus_map)}
+        return {**self._coloured(session, corpus_map, colouring.QUERY), **self.panel.show_query(session, corpus_map)}
 
-    def _on_all(self, session: Session, shown: str) -> Updates:
+    def _on_all(self, session: Session) -> Updates:
         """Clear the selection and the query."""
-        return {**self._nothing_chosen(session, shown), self.bar.query: ""}
+        return {**self._nothing_chosen(session), self.bar.query: ""}
 
-    def _nothing_chosen(self, session: Session, shown: str) -> Updates:
+    def _nothing_chosen(self, session: Session) -> Updates:
         """The map without a selection and without a query."""
+        shown = kept.colour(session)
         listed = lists.colour_list(kept.current_map(session), shown)
         corpus_map = remove_query(session)
-        clusters = self._coloured(corpus_map, colouring.CLUSTERS) if shown == colouring.QUERY else {}
+        clusters = self._coloured(session, corpus_map, colouring.CLUSTERS) if shown == colouring.QUERY else {}
         bridge = {self.panel.bridge: chart.highlight(None, query=[])}
         return {**self.panel.deselected(session), self.panel.groups: listed, **bridge, **clusters}

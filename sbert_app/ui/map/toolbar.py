@@ -1,5 +1,6 @@
 """The line above the map: its corpus, what to find on it, its colours; filters, options and files open below it, over the map."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import gradio as gr
@@ -20,9 +21,9 @@ from sbert_app.ui.kit.take_home import commands, input_of, pictures, present, ro
 from sbert_app.ui.map import view
 from sbert_app.ui.map.chart import map_figure
 
-LABEL = "Filter"
 ENTER = "Press Enter to apply a text, a number or a date. Rows outside the filter fade on the map."
 PLOT = "map-plot"  # the element of the map
+NONE: Mapping[str, Any] = {}  # no filters
 
 
 class Toolbar:
@@ -51,19 +52,24 @@ class Toolbar:
             self.stop = gr.Button("Stop here", variant="stop", size="sm", visible=False, elem_id="map-stop")
 
 
+def label(filters: Mapping[str, Any]) -> str:
+    """On the menu of filters, with how many are in force."""
+    return f"Filter: {len(filters)}" if filters else "Filter"
+
+
 class MapFilters(Filters):
     """The menu that selects rows of the map by their metadata; not shown for a corpus that has only sentences."""
 
     def __init__(self) -> None:
-        with gr.Accordion(LABEL, open=False, visible=False, elem_id="map-filter", elem_classes="popover") as self.box:
+        with gr.Accordion(label(NONE), open=False, visible=False, elem_id="map-filter", elem_classes="popover") as self.box:
             super().__init__("map-")
             gr.HTML(html.hint(ENTER), js_on_load=None)
         self.outputs.append(self.box)
 
-    def offered(self, corpus_map: CorpusMap | None) -> Updates:
-        """Offer the columns of the map's corpus, with no filter in force."""
+    def offered(self, corpus_map: CorpusMap | None, filters: Mapping[str, Any] = NONE) -> Updates:
+        """Offer the columns of the map's corpus, with these filters in force."""
         columns = corpus_map.projection.indexed.corpus.filter_columns if corpus_map else ()
-        return {**self.show(Filtering(columns)), self.box: gr.Accordion(label=LABEL, visible=len(columns) > 1)}
+        return {**self.show(Filtering(columns, filters)), self.box: gr.Accordion(label=label(filters), visible=len(columns) > 1)}
 
 
 class ClusterControls:
