@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from sbert_app.jobs.map import kept
 from sbert_app.jobs.map.job import ClusterOptions
 from tests.browser.chromium import go_to, until
-from tests.browser.conftest import SERVED
+from tests.browser.conftest import SERVED, arrive
 from tests.browser.corpus import choose_filter, index, open_example, upload
 
 PLOT = "#map-plot .js-plotly-plot"
@@ -381,7 +381,7 @@ def test_a_cluster_is_renamed_in_place_and_the_map_stays_where_it_is(drawn):
     expect(page.locator(f"{PLOT} .annotation", has_text="Refunds")).to_have_count(0)
 
 
-def test_a_filter_fades_the_other_points_and_another_selection_ends_it(drawn):
+def test_a_filter_fades_the_other_points_and_stays_for_what_is_chosen_within_it(drawn):
     page = drawn
     page.locator("#map-filter > button").click()
     choose_filter(page, "team", "Billing", "#map-filters")
@@ -409,6 +409,12 @@ def test_a_filter_fades_the_other_points_and_another_selection_ends_it(drawn):
         page.get_by_role("link", name="csv", exact=True).click()
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
     assert len(rows) == billing and {row["team"] for row in rows} == {"Billing"}
+    colour_by(page, "Column: priority")
+    show(page, "Clusters")
+    page.locator("#map-clusters [data-group]").first.click()
+    expect(page.locator("#map-told")).to_have_text(re.compile(r"\d+ sentences with priority “.+”, with team: Billing"))
+    expect(page.locator("#map-filter > button")).to_contain_text("Filter: 1")
+    colour_by(page, "Clusters")
     page.locator("#map-all").click()
     expect(page.locator("#map-selection")).to_contain_text("Click a point")
     expect(page.locator("#map-filter > button")).not_to_contain_text("1")
@@ -446,12 +452,25 @@ def test_another_model_moves_the_points_and_a_slider_goes_between(drawn, saved_m
     page.wait_for_function(f"([old]) => Math.abs(({PLACE})([0, 0])[0] - old) < 0.5", arg=[first[0]])
 
 
-def test_a_cluster_is_searched_alone_until_its_chip_is_removed(page):
+def test_what_is_chosen_stays_over_a_reload_and_is_searched_alone_until_its_chip_is_removed(page):
     open_example(page, "Support tickets")
     go_to(page, "Map")
-    card = page.locator("#map-clusters [data-group]").nth(1)
-    rows = re.search(r"\b(\d+)\b", card.locator("span").inner_text())[1]
-    card.click()
+    expect(page.locator("#map-clusters [data-group]").nth(1)).to_be_visible()
+    colour_by(page, "Column: priority")
+    page.locator("#map-filter > button").click()
+    choose_filter(page, "team", "Billing", "#map-filters")
+    show(page, "Clusters")
+    page.locator("#map-clusters [data-group]", has_text="normal").click()
+    expect(page.locator("#map-told")).to_have_text(re.compile(r"\d+ sentences with priority “normal”, with team: Billing"))
+    chosen = page.locator("#map-told").inner_text()
+    rows = re.search(r"\d+", chosen)[0]
+    page.reload()
+    arrive(page)
+    expect(page.locator("#map-told")).to_have_text(chosen)
+    expect(page.locator("#map-colour input")).to_have_value("Column: priority")
+    expect(page.locator("#map-filter > button")).to_contain_text("Filter: 1")
+    page.wait_for_function(f"() => document.querySelector('{PLOT}')?._fullData?.[0].selectedpoints")
+    assert bright(page) == int(rows)
     page.locator("#map-selection").get_by_role("button", name="Search inside").click()
     query, head = page.get_by_label("Query", exact=True), page.locator("#hits .hits-head")
     expect(query).to_be_focused()
@@ -460,7 +479,7 @@ def test_a_cluster_is_searched_alone_until_its_chip_is_removed(page):
     query.press("Enter")
     expect(head).to_contain_text(f"10 of {rows} that fit (926 in all)")
     expect(page.locator("#standing")).to_be_hidden()
-    page.locator("#chips").get_by_role("button", name=re.compile(f"^Remove: Inside: {rows} sentences in")).click()
+    page.locator("#chips").get_by_role("button", name=re.compile(f"^Remove: Inside: {rows} sentences with")).click()
     expect(head).to_contain_text("10 of 926")
     expect(page.locator("#standing")).to_be_visible()
 

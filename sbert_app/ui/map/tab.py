@@ -63,7 +63,7 @@ class MapTab:
             self.job.listen(seen.then, self._on_in_view, [*session, self.in_view, *inputs], outputs, None)
         gr.on(bar.options.changes, handler(self._on_regroup), [*session, *bar.options.values], [*grouped, panel.bridge], **PRIVATE)
         recoloured = bar.colour.input(handler(self._on_colour), [*session, bar.colour], [self.plot, panel.groups], **PRIVATE)
-        recoloured.failure(handler(kept.colour), session, bar.colour, **PRIVATE)
+        recoloured.failure(handler(self._colour_shown), session, bar.colour, **PRIVATE)
         queried = [*coloured, *panel.deselecting, panel.bridge, panel.groups, panel.tabs]
         bar.query.submit(handler(self._on_query), [*session, bar.query], queried, **PRIVATE)
         panel.listen()
@@ -155,6 +155,10 @@ class MapTab:
         corpus_map = kept.current_map(session)
         listed = {self.panel.groups: lists.colour_list(corpus_map, column)}
         return {self.plot: self._coloured(session, corpus_map, column)[self.plot], **listed}
+
+    def _colour_shown(self, session: Session) -> str:
+        """What the menu of colours says again when another one was refused."""
+        return kept.colour(session)
 
     def _on_query(self, session: Session, text: str) -> Updates:
         """Place the query and select the rows near it; an empty query removes the star."""
