@@ -4,7 +4,7 @@ import numpy as np
 
 from sbert_app.corpus_map.result import GROUPS
 from sbert_app.ui.kit.html import GREY
-from sbert_app.ui.map.chart import TERM_LENGTH, _given, _label, layout_figure, map_figure
+from sbert_app.ui.map.chart import TERM_LENGTH, _label, labels, layout_figure, map_figure
 from tests.corpus_map.maps import grouped_map, small_map
 
 
@@ -16,12 +16,17 @@ def test_a_label_holds_two_terms_in_one_or_two_lines():
     assert len(first) == TERM_LENGTH and first.endswith("…") and second == "&lt;i&gt;x&lt;/i&gt;"
 
 
+def given(name):
+    """A name that a visitor gave, as it is on the map."""
+    return labels(small_map().renamed(0, name))[0]
+
+
 def test_a_given_name_is_whole_on_the_map_in_lines():
-    assert _given("Refunds") == "Refunds" and _given("a · b · c") == "a · b · c"
-    assert _given("Charged twice for the same subscription plan, and then again") == (
+    assert given("Refunds") == "Refunds" and given("a · b · c") == "a · b · c"
+    assert given("Charged twice for the same subscription plan, and then again") == (
         "Charged twice for the<br>same subscription plan,<br>and then again"
     )
-    assert [len(line) for line in _given("x" * 60).split("<br>")] == [24, 24, 12] and _given("<b>") == "&lt;b&gt;"
+    assert [len(line) for line in given("x" * 60).split("<br>")] == [24, 24, 12] and given("<b>") == "&lt;b&gt;"
 
 
 def test_many_clusters_are_also_named_in_groups_after_their_own_names():
