@@ -1,4 +1,7 @@
-"""Colour a map by cluster, by a column of the corpus, by similarity to a query, or by drift under another model."""
+"""Colour a map by cluster, by a column of the corpus, by similarity to a query, or by drift under another model.
+
+And count the values of columns in each cluster.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -76,6 +79,27 @@ def colouring(corpus_map: CorpusMap, by: str = CLUSTERS) -> Categories | ColourS
         name = by.removeprefix(COLUMN)
         return _column(name, corpus_map.projection.indexed.corpus.metadata[name])
     return Categories("cluster", corpus_map.clustering.labels, corpus_map.names)
+
+
+def by_cluster(corpus_map: CorpusMap) -> list[dict[str, float | None]]:
+    """Of each cluster, and last of the outliers: "column: value", its rows with a value of a column of at most MOST_CATEGORIES;
+    "column, mean", the mean of a column of numbers, None without any."""
+    clustering, metadata = corpus_map.clustering, corpus_map.projection.indexed.corpus.metadata
+    groups = np.where(clustering.labels < 0, clustering.count, clustering.labels)
+    records: list[dict[str, float | None]] = [{} for _ in range(clustering.count + 1)]
+    for name in metadata.columns[[not metadata[name].is_unique for name in metadata.columns]]:
+        colours, column = _column(name, metadata[name]), read(metadata[name])
+        counts: dict[str, list[float | None]] = {}
+        if isinstance(colours, Categories) and (colours.codes >= 0).all():
+            for code, value in enumerate(colours.names):
+                counts[f"{name}: {value}"] = np.bincount(groups[colours.codes == code], minlength=len(records)).tolist()
+        if column is not None and column.scale.startswith("number"):
+            means = pd.Series(column.values).groupby(groups).mean().reindex(range(len(records)))
+            counts[f"{name}, mean"] = means.round(3).astype(object).where(means.notna(), None).tolist()
+        for key, numbers in counts.items():
+            for record, number in zip(records, numbers, strict=True):
+                record[key] = number
+    return records
 
 
 def _column(name: str, cells: "pd.Series[str]") -> Categories | ColourScale:

@@ -63,6 +63,8 @@ def test_a_new_name_is_in_the_list_on_the_map_in_the_selection_and_in_the_files(
     assert 'data-group="2" aria-pressed="true"' in after[panel.groups]  # still chosen
     assert tab.plot not in after and panel.tabs not in after  # nothing is drawn again, and the list stays in view
     assert attack in tab.bar.export._csv(session) and escaped in tab.bar.export._page(session, CLUSTERS)
+    clusters = tab.bar.export._clusters(session).splitlines()
+    assert clusters[0].endswith("cluster,rows,team: Technical,team: Billing,team: Shipping,team: (blank)") and len(clusters) == 5
     back = panel._on_renamed(session, sent(group=2, name=""))
     assert "password" in back[panel.status] and "password" in json.loads(back[panel.bridge])["names"][2]
 

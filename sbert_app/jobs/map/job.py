@@ -12,6 +12,7 @@ import numpy as np
 
 from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus_map.colouring import by_cluster
 from sbert_app.corpus_map.projecting import Points2D, compare, project
 from sbert_app.corpus_map.query import QueryOnMap, nearest_on_map
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap, ModelComparison, Projection
@@ -173,7 +174,8 @@ def cluster_map(call: Call, options: MapOptions) -> Steps:
     """Draw a corpus in two dimensions, cluster it and name the clusters.
 
     Returns:
-        points (how many), clusters (name, size, keywords, central sentence, silhouette), outliers, how, silhouette, accords:
+        points (how many), clusters (name, size, keywords, central sentence, silhouette, columns: its rows by the values of columns
+        that have few, the mean of numbers), outliers, how, silhouette, accords:
         agreement with label columns (purity, ari, nmi), projection, notes, seconds by stage, places: row counted from 1, x, y,
         cluster (-1: outlier).
     """
@@ -183,6 +185,8 @@ def cluster_map(call: Call, options: MapOptions) -> Steps:
             yield Step(step.stage, step.done, step.total)
             continue
         summary = step.summary() | ({"places": step.places()} if options.places else {})
+        for cluster, columns in zip(summary["clusters"], by_cluster(step), strict=False):  # the last columns are of the outliers
+            cluster["columns"] = columns
         yield Outcome(summary, _lines(step, options.out), value=step)
         return
     raise UserError("Stopped: another request draws this corpus again.")

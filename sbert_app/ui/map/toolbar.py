@@ -105,6 +105,7 @@ class ExportPanel:
         with gr.Accordion("Export", open=False, elem_id="map-export", elem_classes="popover"):
             self.page = FileButton("sbert-studio-map.html", "map-page")
             self.csv = FileButton("sbert-studio-map.csv", "map-csv")
+            self.clusters = FileButton("sbert-studio-clusters.csv", "map-clusters-csv")
             in_menu = gr.HTML(elem_id="map-take-home", js_on_load=None)
         # Gradio takes a closed menu off the page: the twin stays there, for keep_session.js. style.css hides it, because
         # Gradio shows a component with visible="hidden" once the row around it was hidden and is shown again.
@@ -119,6 +120,7 @@ class ExportPanel:
     def listen(self) -> None:
         self.page.listen(self._page, [self._session, self._colour])
         self.csv.listen(self._csv, [self._session])
+        self.clusters.listen(self._clusters, [self._session])
 
     def _page(self, session: Session, column: str) -> str:
         corpus_map = current_map(session)
@@ -127,4 +129,12 @@ class ExportPanel:
     def _csv(self, session: Session) -> str:
         corpus_map = current_map(session)
         records = corpus_map.records(np.arange(len(corpus_map.projection.points)))
+        return csv_file(records, corpus_map.projection.indexed.corpus.form.delimiter)
+
+    def _clusters(self, session: Session) -> str:
+        """A table of the clusters, with their rows by the values of each column."""
+        corpus_map = current_map(session)
+        sizes = [*corpus_map.clustering.sizes.tolist(), corpus_map.clustering.outliers]
+        named = zip([*corpus_map.names, colouring.OUTLIERS], sizes, colouring.by_cluster(corpus_map), strict=True)
+        records = [{"cluster": name, "rows": size, **columns} for name, size, columns in named if size]
         return csv_file(records, corpus_map.projection.indexed.corpus.form.delimiter)
