@@ -37,6 +37,12 @@
     if (layout.meta?.map) mapNames.follow(box);
   }
 
+  // A table wider than the screen is smaller than other texts.
+  function fit(box) {
+    const wide = Math.max(...[...box.querySelectorAll('table')].map(({ parentElement: place }) => place.scrollWidth / place.clientWidth), 1);
+    if (wide > 1) box.style.zoom = growth() / wide;
+  }
+
   // A chart comes after its text when plotly is still on its way: wait for it, unless the screen is left.
   async function arrived(id, screen) {
     while (!chartIn(id)?._fullLayout && screen.isConnected) await new Promise(done => { setTimeout(done, 100); });
@@ -79,6 +85,7 @@
       box.classList.add(chart ? 'present-chart' : 'present-text');
       main.append(box);
       if (chart) await draw(box, chart);
+      else fit(box);
     }
   }
 

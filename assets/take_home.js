@@ -135,6 +135,11 @@
   function copyOf(element, without) {
     const copy = element.cloneNode(true);
     for (const named of [copy, ...copy.querySelectorAll('[id]')]) named.removeAttribute('id');
+    for (const button of copy.querySelectorAll('td button')) {  // a figure that one can click: it stays, as text
+      const figure = Object.assign(document.createElement('span'), { className: button.className });
+      figure.append(...button.childNodes);
+      button.replaceWith(figure);
+    }
     copy.querySelectorAll(without).forEach(part => part.remove());
     return copy;
   }

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 DENSE, WORDS, HYBRID = "dense", "words", "hybrid"  # ways to rank: by cosine, by BM25, by the sum of the z-scores of both
 FUSION, BM25, READING = "BM25 and fusion", "BM25", "reading rows"  # stages
+CALIBRATING = 100  # different texts, at least, whose random pairs show which scores are usual
 FUSED_DEPTH = 100  # rows that hybrid search takes from each ranking
 
 
@@ -97,8 +98,8 @@ class IndexedCorpus:
 
     @cached_property
     def calibration(self) -> Calibration | None:
-        """The scores of random pairs of these sentences; None for a single sentence, and before all are read."""
-        if self.growing or len(self.embeddings) < 2:
+        """The scores of random pairs of these sentences; None for fewer than CALIBRATING texts, and before all are read."""
+        if self.growing or len(set(self.corpus.sentences)) < CALIBRATING:
             return None
         return Calibration.from_embeddings(self.corpus.name, self.embeddings)
 

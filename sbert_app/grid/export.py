@@ -126,6 +126,8 @@ def published(data_sets: tuple[DataSet, ...]) -> dict[str, list[float | None]]:
     rows = {
         system: [paper.TABLE_1[system].get(name, paper.TABLE_5[system].get(name)) for name in names] for system in paper.TABLE_1
     }
+    if "STSb" in names:
+        rows |= {system: [figure if name == "STSb" else None for name in names] for system, figure in paper.TABLE_2.items()}
     return rows if any(names) else {}
 
 

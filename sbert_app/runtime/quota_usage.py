@@ -9,7 +9,7 @@ from dataclasses import fields
 from datetime import UTC, datetime
 
 from sbert_app.errors import UserError
-from sbert_app.quotas import PERIODS, Count, Counts, Quota, Quotas
+from sbert_app.quotas import ANONYMOUS, PERIODS, Count, Counts, Quota, Quotas
 from sbert_app.runtime.visitors import ASKING
 from sbert_app.wording import plural
 
@@ -108,7 +108,9 @@ class Usage:
                 end, now = (datetime.fromtimestamp(at, UTC) for at in (count.began + PERIODS[period], self._clock()))
                 again = f"{end:%H:%M} UTC{'' if end.date() == now.date() else ' tomorrow'}"
                 rest = f"This needs {in_words(resource, needed)}, and {in_words(resource, left)} are left of your"
-                raise SpentError(f"{rest if left > 0 else 'You have used your'} {most} for {FOR[period]}; again from {again}.")
+                shared = " Everybody at your network address shares them." if ASKING.get().key[0] == ANONYMOUS else ""
+                used = f"{rest if left > 0 else 'You have used your'} {most} for {FOR[period]}; again from {again}."
+                raise SpentError(used + shared)
 
 
 def in_words(resource: str, value: float) -> str:

@@ -74,6 +74,14 @@ def test_the_grid_fills_says_what_is_real_and_shows_errors(evaluation):
     with page.expect_download() as download:
         page.get_by_role("link", name="Markdown").click()
     assert "| sbert | **" in download.value.path().read_text()
+    figures = [cell.split("\n")[0] for cell in grid.locator("td:has(button)").all_inner_texts()]
+    page.locator("#eval-links [data-present]").click()
+    shown = page.locator(".present .eval")
+    assert len(figures) == 5 and [cell.split("\n")[0] for cell in shown.locator("td:has(.best, b)").all_inner_texts()] == figures
+    assert shown.locator("button").count() == 0
+    assert shown.evaluate("table => table.scrollWidth <= table.clientWidth + 1")
+    expect(page.locator(".present")).to_contain_text("below them the range of 95 %")
+    page.keyboard.press("Escape")
 
 
 def test_on_a_phone_an_upload_becomes_a_column_and_all_comes_back_after_a_reload(evaluation, tmp_path):

@@ -459,6 +459,7 @@ def test_what_is_chosen_stays_over_a_reload_and_is_searched_alone_until_its_chip
     colour_by(page, "Column: priority")
     page.locator("#map-filter > button").click()
     choose_filter(page, "team", "Billing", "#map-filters")
+    expect(page.locator("#map-told")).to_contain_text("with team: Billing")  # and the selection is shown
     show(page, "Clusters")
     page.locator("#map-clusters [data-group]", has_text="normal").click()
     expect(page.locator("#map-told")).to_have_text(re.compile(r"\d+ sentences with priority “normal”, with team: Billing"))

@@ -91,10 +91,12 @@ def test_the_score_is_symmetric_and_one_for_equal_sentences(compared):
 
 
 @pytest.mark.parametrize(
-    ("corpus", "calibrated_on"), [("cats\ndogs\nbirds\nfish", "pasted: cats"), ("only one", "support_tickets.csv")]
+    ("texts", "repeated", "calibrated_on"),
+    [(100, 1, "pasted: cat 0"), (99, 2, "support_tickets.csv"), (1, 1, "support_tickets.csv")],
 )
-def test_the_percentile_is_of_the_visitors_own_corpus_if_it_has_pairs(shared_bench, corpus, calibrated_on):
-    assert compare(shared_bench, indexed(shared_bench, corpus), "a", "b").scale.random.name == calibrated_on
+def test_the_percentile_is_of_the_visitors_own_corpus_if_it_has_enough_texts(shared_bench, texts, repeated, name):
+    corpus = "\n".join(f"cat {number}" for number in range(texts)) + "\ncat 0" * (repeated - 1)
+    assert compare(shared_bench, indexed(shared_bench, corpus), "a", "b").scale.random.name == name
 
 
 TEN_PAIRS = [

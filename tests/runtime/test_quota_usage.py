@@ -58,11 +58,15 @@ def test_rows_are_counted_to_the_last_one_and_refusals_count_nothing():
     usage = usage_of(rows=100)
     index_rows(usage, 60)
     with pytest.raises(
-        SpentError, match=r"^This needs 41 rows, and 40 rows are left of your 100 rows for this hour; again from 13:00 UTC\.$"
+        SpentError,
+        match=r"^This needs 41 rows, and 40 rows are left of your 100 rows for this hour; again from 13:00 UTC\. Everybody at",
     ):
         index_rows(usage, 41)
     index_rows(usage, 40)
-    with pytest.raises(SpentError, match=r"^You have used your 100 rows for this hour; again from 13:00 UTC\.$"):
+    with pytest.raises(
+        SpentError,
+        match=r"^You have used your 100 rows for this hour; again from 13:00 UTC\. Everybody at",
+    ):
         index_rows(usage, 1)
     assert left(usage) == "Left for you: 0 rows."
     index_rows(usage, 100, visitor=EVE)
@@ -274,8 +278,8 @@ def test_a_training_ends_where_its_minutes_end_and_says_when_it_can_go_on(monkey
     while worker.count():
         threading.Event().wait(0.01)
     assert steps == [50, 100, 150]
-    reason = "You have used your 2 minutes of training for this hour; again from 13:00 UTC."
-    assert states[-1] == (STOPPED, f"Best checkpoint: step 2 of 9. {reason}")
+    reason = "Best checkpoint: step 2 of 9. You have used your 2 minutes of training for this hour; again from 13:00 UTC."
+    assert states[-1][0] == STOPPED and states[-1][1].startswith(reason)
     with asking(BOB):
         assert usage.left() == "Left for you: 0 minutes of training." and not usage.spent(DEVICE)
 

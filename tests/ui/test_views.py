@@ -247,11 +247,17 @@ def test_histograms_share_one_scale():
 
 
 @pytest.mark.parametrize(
-    ("low", "value", "text"), [(0.02, 0.03, "very likely"), (-0.01, 0.03, "could be"), (-0.01, 0.0, "change little")]
+    ("low", "value", "high", "text"),
+    [
+        (0.02, 0.03, 0.1, "(95 %: +2.0 to +10.0). More labels would very likely"),
+        (-0.01, 0.03, 0.1, "could be"),
+        (-0.07, -0.01, 0.03, "cannot be told"),
+        (-0.01, 0.0, 0.01, "change little"),
+    ],
 )
-def test_the_learning_curve_in_words(low, value, text):
+def test_the_learning_curve_in_words(low, value, high, text):
     estimate = MetricEstimate(0.5, 0.4, 0.6)
-    change = Change("spearman", estimate, estimate, MetricEstimate(value, low, 0.1), 0.5)
+    change = Change("spearman", estimate, estimate, MetricEstimate(value, low, high), 0.5)
     assert text in verdict_view._curve(LearningCurve(50, 100, change))
     assert verdict_view._curve(None) == ""
 

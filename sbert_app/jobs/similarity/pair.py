@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.explain.cautions import cautions
+from sbert_app.explain.cautions import PLACES, cautions
 from sbert_app.explain.scale import Scale
 from sbert_app.explain.words import Attribution, TokenVectors, leave_one_out, split_mean_pooled, word_overlap
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
@@ -92,12 +92,13 @@ def _explained(bench: Workbench, session: Session, pair: tuple[str, str], encode
     poolings = {p: cosine(encoder.pool(tokens1, p), encoder.pool(tokens2, p)) for p in POOLINGS}
     score = poolings[encoder.layout.pooling]
     noticed = cautions(*pair, tokens, encoder.pieces_a_sample_word)
-    truncated = f"Only the first {encoder.max_length} tokens of each sentence were read: the model's limit."
+    cut = " and ".join(place for place, each in zip(PLACES, tokens, strict=True) if each.truncated)
+    truncated = f"Of the {cut} sentence only the first {encoder.max_length} tokens were read: the model's limit."
     return Comparison(
         sentences=pair,
         score=score,
         in_words=scale.sentence(score, [caution.kind for caution in noticed]),
-        cautions=(*(caution.text for caution in noticed), *([truncated] if any(each.truncated for each in tokens) else [])),
+        cautions=(*(caution.text for caution in noticed), *([truncated] if cut else [])),
         scale=scale,
         pooling=encoder.layout.pooling,
         poolings=poolings,

@@ -14,7 +14,7 @@ from sbert_app.grid.systems import Choice
 from sbert_app.ui.evaluation.grid_view import MEASURES, name_of
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, pictures, present, row
-from sbert_app.wording import digits, times_100
+from sbert_app.wording import amount, digits, times_100
 
 # Above and to the right first: the line comes to a point from above and leaves it to the right.
 POSITIONS = ("top right", "bottom left", "bottom right", "top left", "middle right", "middle left", "top center", "bottom center")
@@ -23,7 +23,7 @@ LETTER, LINE, DOT = 7, 15, 8  # width of a letter, height of a line, half a poin
 PAIRS = ALL_PAIRS * (ALL_PAIRS - 1) // 2
 Point = tuple[float, float, str]  # speed, mean × 100, name
 Box = tuple[float, float, float, float]
-TABLE, WORDS, CHART = "eval-grid", "eval-words", "eval-chart"  # the elements of the result
+TABLE, HOW, WORDS, CHART = "eval-grid", "eval-how", "eval-words", "eval-chart"  # the elements of the result
 NAME = "sbert-studio-evaluation"
 MOST = 8  # examples in each list
 RANKINGS = {"ndcg_at_10": "nDCG@10", "mrr_at_10": "MRR@10", "recall_at_100": "recall@100"}
@@ -109,9 +109,9 @@ def links(grid: Grid, choice: Choice) -> Markup:
         html.link(f"{NAME}.tex", "LaTeX", as_latex(grid), "text/x-tex"),
         *([html.link(f"{NAME}-mteb.zip", "mteb", as_zip(results), "application/zip")] if results else []),
     )
-    title = f"{len(grid.systems)} systems on {len(grid.data_sets)} data sets"
+    title = f"{amount(len(grid.systems), 'system')} on {amount(len(grid.data_sets), 'data set')}"
     caption = Caption.of(title, choice.model, day=max((cell.day for cell in grid.measured.values()), default=""))
-    return row(caption, [TABLE, WORDS, CHART], files, pictures(CHART, NAME) if grid.means() else Markup(), present())
+    return row(caption, [TABLE, WORDS, HOW, CHART], files, pictures(CHART, NAME) if grid.means() else Markup(), present())
 
 
 def errors(grid: Grid, choice: Choice, place: Place) -> Markup:

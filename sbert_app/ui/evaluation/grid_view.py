@@ -40,9 +40,9 @@ SEEN_MARK = "†"
 NOTHING = "Choose systems and data sets, then measure: each cell fills as soon as it is known."
 HOW_TO_READ = (
     "All figures × 100, below them the range of 95 % of the data's resamples. Bold: the best, and what may be as good by chance. "
-    "Click a figure for its errors. Speed: on the same examples for every system. From it, on pairs, the time for 10,000 "
-    "sentences all against all, 49,995,000 pairs, is extrapolated: a system that reads sentences apart reads each once (cosines "
-    "left out)."
+    "Click a figure for its errors. Speed: on the same examples for every system, when each cell was measured; beside other work "
+    "it is too low. From it, on pairs, the time for 10,000 sentences all against all, 49,995,000 pairs, is extrapolated: a system "
+    "that reads sentences apart reads each once (cosines left out)."
 )
 NO_MEAN = "No mean: no two data sets have the same measure and a figure of every system."
 
@@ -99,7 +99,7 @@ def _heads(grid: Grid, means: bool) -> Iterator[Markup]:
 
 
 def _published(name: str, figures: Sequence[float | None], rest: Markup) -> Markup:
-    cells = Markup().join(Markup('<td class="paper">{}</td>').format("" if f is None else f"{f:.1f}") for f in figures)
+    cells = Markup().join(Markup('<td class="paper">{}</td>').format("" if f is None else f"{f:.2f}") for f in figures)
     row = Markup('<tr class="paper"><th scope="row">{}<small>{}</small></th>{}{}</tr>')
     return row.format(name, f"published: {SOURCE}", cells, rest)
 

@@ -19,7 +19,7 @@ from sbert_app.ui.fine_tune.view import run_title, target
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, Input, commands, pictures, present, row
 from sbert_app.vectors import Array
-from sbert_app.wording import duration, times_100
+from sbert_app.wording import change_100, duration, times_100
 
 VERDICT, CURVE, SPREAD = "verdict", "run-curve", "distributions"  # the elements of the verdict and the charts
 METRIC_NAMES = {
@@ -119,10 +119,13 @@ def _curve(curve: LearningCurve | None) -> str:
         return ""
     gain, (at_half, at_all) = curve.change.difference, curve.change.sides
     from_half = f"From {curve.half:,} to {curve.whole:,} training examples, the measure changed from {at_half} to {at_all}"
+    from_half += f" (95 %: {change_100(gain.low)} to {change_100(gain.high)})"
     if gain.low > 0:
         return f"{from_half}. More labels would very likely help."
     if gain.value > 0.01:
         return f"{from_half}, which could be chance. More labels may help."
+    if gain.high > 0.02:
+        return f"{from_half}. Whether more labels would help cannot be told from so few held-out examples."
     return f"{from_half}. More labels of the same kind would probably change little."
 
 

@@ -105,7 +105,7 @@ class TimingTab:
         slider, told = [*session, self.sentences], [self.words, self.links]
         self.sentences.change(handler(self._in_words), slider, told, queue=False, trigger_mode="always_last", **PRIVATE)
         gr.on([self.sentences.change, self.chart.change], None, self.sentences, None, js=MOVE_LINE, **PRIVATE)
-        tab.select(handler(self._on_tab_opened), slider, [self.chart, self.cross], **PRIVATE)
+        tab.select(handler(self._on_tab_opened), slider, [*outputs, self.cross], **PRIVATE)
         self.page.listen(self._page, slider)
 
     def _on_opened(self, session: Session, exponent: float) -> Updates:
@@ -116,10 +116,9 @@ class TimingTab:
         return {**cleared, **starts, **self._shown(session, exponent)}
 
     def _on_tab_opened(self, session: Session, exponent: float) -> Updates:
-        """Draw the chart, which a page does not load before it is needed; list the cross-encoders that were saved meanwhile."""
+        """Show the result, also that of the example after a reload; list the cross-encoders that were saved meanwhile."""
         names = [LIKE_THE_ENCODER, *scorer_choices(self._bench.registry.pair_scorers(["cross-encoder"]))]
-        figure = race_view.race_chart(session.get(TimingResult) or Published(), sentences_at(exponent))
-        return {self.chart: figure, self.cross: gr.Dropdown(choices=names)}
+        return {**self._shown(session, exponent), self.cross: gr.Dropdown(choices=names)}
 
     def _on_start(self, session: Session, model: str, seconds: int, exponent: float, cross: str | None) -> Iterator[Updates]:
         """Show the race live, then its result, which the session keeps for the slider and the export."""

@@ -13,7 +13,10 @@ from sbert_app.wording import spoken, times_100
 
 # The first and last figure are from `python -m tests.benchmarks quality`, the second from `stsb`.
 STSB = "STSb test, 1,379 pairs, Spearman ×100, measured with this app on 2026-11-20"
-HOW_TO_READ = "Solid: measured. Dashed: extrapolated, with a 95 % band. Dotted: the chosen number of sentences."
+HOW_TO_READ = (
+    "Solid: measured. Dashed: extrapolated, with a 95 % band of this race's turns: under another load a race may lie outside it. "
+    "Dotted: the chosen number of sentences."
+)
 STORY = (
     f"Dashed: extrapolated from the {paper.CLOSEST_PAIR_SENTENCES:,} sentences of {paper.SOURCE}, section 1, for which BERT took "
     "65 hours and SBERT 5 seconds."
