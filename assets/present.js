@@ -2,6 +2,7 @@
 (() => {
   const { aboutResult, chartIn, copied, copyOf } = window.studioResults;
   const NOT_PRESENTED = 'details, .downloads, .take-home, .judge, button';
+  const MOST_SMALLER = 1.5;
   let leave = null;
 
   // Pixels of the letters, and how much larger marks and lines are than on the page: 22 and 1.7 on a screen of 1920 pixels.
@@ -40,7 +41,7 @@
   // A table wider than the screen is smaller than other texts.
   function fit(box) {
     const wide = Math.max(...[...box.querySelectorAll('table')].map(({ parentElement: place }) => place.scrollWidth / place.clientWidth), 1);
-    if (wide > 1) box.style.zoom = growth() / wide;
+    if (wide > 1) box.style.zoom = growth() / Math.min(wide, MOST_SMALLER);  // beyond, as on a phone, it is scrolled
   }
 
   // A chart comes after its text when plotly is still on its way: wait for it, unless the screen is left.
