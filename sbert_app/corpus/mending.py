@@ -14,10 +14,10 @@ from sbert_app.corpus.reader import joined
 from sbert_app.corpus.values import UNCLEAR, UNREADABLE, Values, read
 from sbert_app.explain.cautions import is_foreign
 from sbert_app.tables import Skip, Table
-from sbert_app.wording import amount, plural
+from sbert_app.wording import amount, plural, short
 
 MENDS = MARKUP, SPACES, DATES, REPEATS, NOTHING = "html", "spaces", "dates", "repeats", "nothing"
-EXAMPLES = 3
+EXAMPLES, EXAMPLE_LENGTH = 3, 20
 TRIED = 200  # rows that show whether a column holds dates
 BEGINNING = 300  # characters that show the language
 REPEATED = "repeats an earlier text"
@@ -97,7 +97,7 @@ def findings(table: Table, columns: Sequence[str]) -> Iterator[Finding]:
         empty = table.rows[~filled]
         yield Finding(f"{amount(len(empty), 'row has', 'rows have')} no text and will be left out", empty)
     if (void := _says_nothing(texts)).any():
-        text = f"{amount(void.sum(), 'row says', 'rows say')} nothing, like “{texts[void].mode()[0]}”"
+        text = f"{amount(void.sum(), 'row says', 'rows say')} nothing, like “{short(texts[void].mode()[0], EXAMPLE_LENGTH)}”"
         yield Finding(text, table.rows[void], _pairs(texts[void], texts[void]), NOTHING)
     yield from _repeats(table, columns, texts)
     for mend, has in ((MARKUP, "holds HTML"), (SPACES, "holds odd spaces or invisible characters")):

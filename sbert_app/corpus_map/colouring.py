@@ -31,7 +31,7 @@ class Categories:
     names: list[str]  # by category
     rest: str = OUTLIERS  # the name of -1
     of_column: bool = False  # categories are the values of a column, not clusters
-    numbers: int = 0  # the first so many are numbers in their order
+    numbers: int = 0  # the first so many are numbers or dates in their order
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -82,8 +82,10 @@ def colouring(corpus_map: CorpusMap, by: str = CLUSTERS) -> Categories | ColourS
 
 
 def by_cluster(corpus_map: CorpusMap) -> list[dict[str, float | None]]:
-    """Of each cluster, and last of the outliers: "column: value", its rows with a value of a column of at most MOST_CATEGORIES;
-    "column, mean", the mean of a column of numbers, None without any."""
+    """Of each cluster, and last of the outliers: "column: value", how many of its rows have a value, and "column, mean" of numbers.
+
+    Values are counted in columns of at most MOST_CATEGORIES. A mean is None where no row has a number.
+    """
     clustering, metadata = corpus_map.clustering, corpus_map.projection.indexed.corpus.metadata
     groups = np.where(clustering.labels < 0, clustering.count, clustering.labels)
     records: list[dict[str, float | None]] = [{} for _ in range(clustering.count + 1)]
