@@ -91,8 +91,7 @@ def test_the_score_is_symmetric_and_one_for_equal_sentences(compared):
 
 
 @pytest.mark.parametrize(
-    ("texts", "repeated", "calibrated_on"),
-    [(100, 1, "pasted: cat 0"), (99, 2, "support_tickets.csv"), (1, 1, "support_tickets.csv")],
+    ("texts", "repeated", "name"), [(100, 1, "pasted: cat 0"), (99, 2, "support_tickets.csv"), (1, 1, "support_tickets.csv")]
 )
 def test_the_percentile_is_of_the_visitors_own_corpus_if_it_has_enough_texts(shared_bench, texts, repeated, name):
     corpus = "\n".join(f"cat {number}" for number in range(texts)) + "\ncat 0" * (repeated - 1)
