@@ -51,9 +51,9 @@ def map_figure(corpus_map: CorpusMap, by: str = CLUSTERS, texts: bool = False) -
     inside = texts or len(rows) <= TEXTS_UP_TO
     sentences = corpus_map.projection.indexed.corpus.sentences if inside else None
     if isinstance(colours, ColourScale):
-        traces = _scaled(corpus_map.projection.points, rows, colours, sentences)
+        traces, title = _scaled(corpus_map.projection.points, rows, colours, sentences), None  # it is above its bar
     else:
-        traces = _categories(corpus_map.projection.points, rows, colours, sentences)
+        traces, title = _categories(corpus_map.projection.points, rows, colours, sentences), _title(colours)
     figure = _with_overlays(traces, corpus_map.query)
     meta = {"texts": inside, "map": corpus_map.projection.id, "figure": secrets.token_hex(4), "centres": corpus_map.centres()}
     # The names after those of the clusters are of groups of clusters; what a visitor named is named at any zoom.
@@ -61,7 +61,7 @@ def map_figure(corpus_map: CorpusMap, by: str = CLUSTERS, texts: bool = False) -
     meta |= {"others": corpus_map.other_centres()} if corpus_map.comparison else {}
     # For categories of a column and rows without a value, not for clusters, named on the map.
     legend = colours.of_column if isinstance(colours, Categories) else not np.isfinite(colours.values).all()
-    figure.update_layout(meta=meta, annotations=_names(corpus_map), showlegend=legend, legend_title=_title(colours))
+    figure.update_layout(meta=meta, annotations=_names(corpus_map), showlegend=legend, legend_title=title)
     return figure
 
 
