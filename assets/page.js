@@ -18,12 +18,12 @@
   const address = () => Object.fromEntries(new URLSearchParams(location.search));
   const named = () => address().tab ?? 'similarity';
   const answer = () => document.querySelector('#hits [data-query]')?.dataset.query;
-  let left = null;  // the query whose answer still stands there when "Back" has asked another
+  let staleQuery = null;  // the query whose answer still stands there when "Back" has asked another
   addEventListener('popstate', () => {
     tab(named());
     const { query } = address(), box = document.querySelector('#query :is(input, textarea)');
     if (query && box && answer() && query !== answer()) {
-      left = answer();
+      staleQuery = answer();
       write(box, query);
       document.getElementById('search').click();
     }
@@ -40,8 +40,8 @@
     for (const [key, value] of Object.entries(values)) {
       if (value) url.searchParams.set(key, value); else url.searchParams.delete(key);
     }
-    const other = (values.tab && values.tab !== named()) || (query && values.query && values.query !== query);
-    const leaves = other && !document.getElementById('tour');
+    const otherTab = values.tab && values.tab !== named(), otherQuery = query && values.query && values.query !== query;
+    const leaves = (otherTab || otherQuery) && !document.getElementById('tour');
     if (url.href !== location.href) history[leaves ? 'pushState' : 'replaceState'](history.state, '', url);
   }
 
@@ -125,8 +125,8 @@
     button.setAttribute('aria-expanded', isOpen());
     place({ corpus: button.dataset.key });
     const query = answer();
-    if (!query || query === left) return;
-    left = null;
+    if (!query || query === staleQuery) return;
+    staleQuery = null;
     place({ query, filters: document.querySelector('#chips [data-filters]')?.dataset.filters });
   }
 

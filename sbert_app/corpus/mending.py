@@ -96,9 +96,9 @@ def findings(table: Table, columns: Sequence[str]) -> Iterator[Finding]:
     if not filled.all():
         empty = table.rows[~filled]
         yield Finding(f"{amount(len(empty), 'row has', 'rows have')} no text and will be left out", empty)
-    if (void := _says_nothing(texts)).any():
-        text = f"{amount(void.sum(), 'row says', 'rows say')} nothing, like “{short(texts[void].mode()[0], EXAMPLE_LENGTH)}”"
-        yield Finding(text, table.rows[void], _pairs(texts[void], texts[void]), NOTHING)
+    if (silent := _says_nothing(texts)).any():
+        text = f"{amount(silent.sum(), 'row says', 'rows say')} nothing, like “{short(texts[silent].mode()[0], EXAMPLE_LENGTH)}”"
+        yield Finding(text, table.rows[silent], _pairs(texts[silent], texts[silent]), NOTHING)
     yield from _repeats(table, columns, texts)
     for mend, has in ((MARKUP, "holds HTML"), (SPACES, "holds odd spaces or invisible characters")):
         after = joined(mended(table, columns, [mend]).frame, columns)
@@ -148,13 +148,13 @@ def mended(table: Table, columns: Sequence[str], mends: Collection[str]) -> Tabl
                 frame[column] = pd.Series([CELLS[mend](cell) for cell in frame[column]], frame.index, dtype=object)
         if DATES in mends and column not in columns and (dates := in_iso(frame[column])) is not None:
             frame[column], _ = dates
-    texts, gone, skipped = joined(frame, columns), np.zeros(len(frame), bool), list(table.skipped)
+    texts, left_out, skipped = joined(frame, columns), np.zeros(len(frame), bool), list(table.skipped)
     for mend, which, reason in ((NOTHING, _says_nothing, "nothing said"), (REPEATS, _again, REPEATED)):
         if mend in mends:
-            out = which(texts) & ~gone
-            skipped += [Skip(row, reason) for row in table.rows[out].tolist()]
-            gone |= out
-    return replace(table, frame=frame[~gone].reset_index(drop=True), rows=table.rows[~gone], skipped=tuple(skipped))
+            also_out = which(texts) & ~left_out
+            skipped += [Skip(row, reason) for row in table.rows[also_out].tolist()]
+            left_out |= also_out
+    return replace(table, frame=frame[~left_out].reset_index(drop=True), rows=table.rows[~left_out], skipped=tuple(skipped))
 
 
 def _says_nothing(texts: "pd.Series[str]") -> NDArray[np.bool_]:

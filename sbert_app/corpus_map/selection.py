@@ -45,8 +45,8 @@ class Selection:
         """Those of its rows that match filters, all without any. Raises UserError, as `matching` does."""
         if not filters:
             return self
-        fitting = matching(corpus_map, filters)
-        return replace(fitting, rows=self.rows[np.isin(self.rows, fitting.rows)], how=self.how, cluster=self.cluster)
+        matched = matching(corpus_map, filters)
+        return replace(matched, rows=self.rows[np.isin(self.rows, matched.rows)], how=self.how, cluster=self.cluster)
 
 
 def known_cluster(corpus_map: CorpusMap, cluster: Any, lowest: int = 0) -> int:

@@ -206,6 +206,6 @@ def as_csv(session: Session) -> str:
 
 def best_threshold(session: Session) -> float:
     """The cosine from which on pairs are best called the same. Raises UserError before both kinds were labelled."""
-    if (made := labelling(session).estimate()) is None:
+    if (estimate := labelling(session).estimate()) is None:
         raise UserError("There is no threshold yet: label some pairs that are the same and some that are not.")
-    return made.best.threshold
+    return estimate.best.threshold

@@ -76,10 +76,11 @@ def test_the_grid_fills_says_what_is_real_and_shows_errors(evaluation):
     assert "| sbert | **" in download.value.path().read_text()
     figures = [cell.split("\n")[0] for cell in grid.locator("td:has(button)").all_inner_texts()]
     page.locator("#eval-links [data-present]").click()
-    shown = page.locator(".present .eval")
-    assert len(figures) == 5 and [cell.split("\n")[0] for cell in shown.locator("td:has(.best, b)").all_inner_texts()] == figures
-    assert shown.locator("button").count() == 0
-    assert shown.evaluate("table => table.scrollWidth <= table.clientWidth + 1")
+    presented = page.locator(".present .eval")
+    in_slide = [cell.split("\n")[0] for cell in presented.locator("td:has(.best, b)").all_inner_texts()]
+    assert len(figures) == 5 and in_slide == figures
+    assert presented.locator("button").count() == 0
+    assert presented.evaluate("table => table.scrollWidth <= table.clientWidth + 1")
     expect(page.locator(".present")).to_contain_text("below them the range of 95 %")
     page.keyboard.press("Escape")
 

@@ -161,8 +161,8 @@ def labels(corpus_map: CorpusMap) -> list[str]:
     """The name of each cluster as it is on the map, then of each group of clusters."""
     given, words = corpus_map.given_names, corpus_map.projection.words
     groups = [_label(name) for level in corpus_map.levels[1:] for name in names(words.keywords(level.labels))]
-    whole = {number: "<br>".join(map(as_text, textwrap.wrap(name, TERM_LENGTH))) for number, name in given.items()}
-    own = [whole.get(number) or _label(name) for number, name in enumerate(corpus_map.made_names)]
+    given_labels = {number: "<br>".join(map(as_text, textwrap.wrap(name, TERM_LENGTH))) for number, name in given.items()}
+    own = [given_labels.get(number) or _label(name) for number, name in enumerate(corpus_map.made_names)]
     for group, cluster in corpus_map.alone.items():
         groups[group] = own[cluster]
     return own + groups

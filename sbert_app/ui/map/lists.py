@@ -121,9 +121,9 @@ def _clusters_of(corpus_map: CorpusMap, rows: Rows) -> str:
     """How many of these rows are in which clusters, the most frequent first."""
     named, sizes = [*corpus_map.names, OUTLIERS], [*corpus_map.clustering.sizes.tolist(), corpus_map.clustering.outliers]
     counts = Counter(corpus_map.clustering.labels[rows].tolist()).most_common()
-    first = ", ".join(f"{html.short(named[label], 40)} {count:,} of {sizes[label]:,}" for label, count in counts[:CLUSTERS_SHOWN])
-    others, left = counts[CLUSTERS_SHOWN:], sum(count for _, count in counts[CLUSTERS_SHOWN:])
-    return f"Clusters: {first}" + (f"; {amount(left, 'sentence')} in {len(others):,} more" if others else "")
+    shares = ", ".join(f"{html.short(named[label], 40)} {count:,} of {sizes[label]:,}" for label, count in counts[:CLUSTERS_SHOWN])
+    further = [count for _, count in counts[CLUSTERS_SHOWN:]]
+    return f"Clusters: {shares}" + (f"; {amount(sum(further), 'sentence')} in {len(further):,} more" if further else "")
 
 
 def _card(record: dict[str, object], mark: Markup, own: Sequence[str] = OWN_KEYS) -> Markup:

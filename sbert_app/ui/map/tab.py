@@ -153,8 +153,8 @@ class MapTab:
         if column == kept.colour(session):
             return {self.plot: gr.skip()}
         corpus_map = kept.current_map(session)
-        listed = {self.panel.groups: lists.colour_list(corpus_map, column)}
-        return {self.plot: self._coloured(session, corpus_map, column)[self.plot], **listed}
+        plot = self._coloured(session, corpus_map, column)[self.plot]
+        return {self.plot: plot, self.panel.groups: lists.colour_list(corpus_map, column)}
 
     def _colour_shown(self, session: Session) -> str:
         """What the menu of colours says again when another one was refused."""

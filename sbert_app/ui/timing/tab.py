@@ -102,8 +102,8 @@ class TimingTab:
         inputs = [*session, self._model, self.seconds, self.sentences, self.cross]
         self.race.listen(self.start.click, self._on_start, inputs, outputs, stop)
         self.systems.listen(self.measure.click, self._on_measure, [*session, self._model], [self.table_7], stop)
-        slider, told = [*session, self.sentences], [self.words, self.links]
-        self.sentences.change(handler(self._in_words), slider, told, queue=False, trigger_mode="always_last", **PRIVATE)
+        slider, in_words = [*session, self.sentences], [self.words, self.links]
+        self.sentences.change(handler(self._in_words), slider, in_words, queue=False, trigger_mode="always_last", **PRIVATE)
         gr.on([self.sentences.change, self.chart.change], None, self.sentences, None, js=MOVE_LINE, **PRIVATE)
         tab.select(handler(self._on_tab_opened), slider, [*outputs, self.cross], **PRIVATE)
         self.page.listen(self._page, slider)
