@@ -157,14 +157,17 @@ class Trainer:
         """Move the mean of the weights towards them; it forgets as fast as there are few of them (Polyak & Juditsky 1992)."""
         if self._options.average:
             share = 1 - min(self._options.average, self.step / (self.step + AVERAGE_BEGINS))
-            self._mean = {name: torch.lerp(self._mean.get(name, now), now, share) for name, now in self._current().items()}
+            self._mean = {name: torch.lerp(self._mean.get(name, now), now, share) for name, now in self._trained().items()}
+
+    def _trained(self) -> State:
+        return {name: p.detach() for name, p in self._trainee.module.named_parameters() if p.requires_grad}
 
     def _current(self) -> State:
-        return {name: p.detach().cpu().clone() for name, p in self._trainee.module.named_parameters() if p.requires_grad}
+        return {name: weight.cpu().clone() for name, weight in self._trained().items()}
 
     def weights(self) -> State:
         """The trained weights by name, on the CPU: their mean over the last updates where the options say so."""
-        return self._mean or self._current()
+        return {name: mean.cpu() for name, mean in self._mean.items()} or self._current()
 
     def load_weights(self, weights: State) -> None:
         """Restore what `weights` returned, or a part of it."""
@@ -176,7 +179,7 @@ class Trainer:
     def state(self) -> State:
         """What another process needs to continue: weights, AdamW moments, step, best dev score, last evaluated step."""
         state = {f"weight/{name}": weight for name, weight in self._current().items()}
-        state |= {f"mean/{name}": weight for name, weight in self._mean.items()}
+        state |= {f"mean/{name}": mean.cpu() for name, mean in self._mean.items()}
         for name, parameter in self._trainee.module.named_parameters():
             moments = self._optimizer.state.get(parameter, {})
             state |= {f"{key}/{name}": value.detach().cpu().clone() for key, value in moments.items()}
@@ -187,8 +190,9 @@ class Trainer:
         step, self.best, evaluated = state["run/progress"].tolist()
         self.step, self.evaluated = int(step), int(evaluated)
         self.load_weights({name.removeprefix("weight/"): value for name, value in state.items() if name.startswith("weight/")})
-        self._mean = {name.removeprefix("mean/"): value for name, value in state.items() if name.startswith("mean/")}
         for name, parameter in self._trainee.module.named_parameters():
+            if (mean := state.get(f"mean/{name}")) is not None:
+                self._mean[name] = mean.to(parameter.device)
             moments = {key: state[f"{key}/{name}"] for key in ("step", "exp_avg", "exp_avg_sq") if f"{key}/{name}" in state}
             if moments:
                 self._optimizer.state[parameter] = {

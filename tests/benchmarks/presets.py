@@ -23,7 +23,7 @@ from sbert_app.labelled.examples import read_examples
 from sbert_app.labelled.splits import Split, split
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.finding import DEFAULT_ENCODER, checked_bundled_folder
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runs.execution import Execution
 from sbert_app.runs.plan import BEST, QUICK, Plan, preset
 from sbert_app.runs.records import RunResult
@@ -32,6 +32,7 @@ from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from tests.benchmarks import data
 from tests.benchmarks.arguments import arguments
+from tests.cuda.place import model_folder
 
 REPORT = Path(".bench") / "presets.jsonl"
 SIZES, SEEDS = (200, 1_000, 10**6), (0, 1, 2)
@@ -81,7 +82,7 @@ def trained(plan: Plan, parts: Split) -> tuple[RunResult, float]:
     with tempfile.TemporaryDirectory() as home:
         run, start = Run.create(Path(home), "cell", "", plan, parts), time.process_time()
         fp32 = replace(HARDWARE, dtype=torch.float32)
-        for _ in Execution(run, lambda base: Encoder.from_folder(checked_bundled_folder(), fp32), HARDWARE).work():
+        for _ in Execution(run, lambda base: Encoder.from_folder(model_folder(), fp32), HARDWARE).work():
             pass
         result = run.result()
     assert result is not None

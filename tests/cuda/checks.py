@@ -91,7 +91,7 @@ def rows_with_batches_started_ahead() -> Figures:
     return {"rows": float(len(ids)), "least_cosine": least}
 
 
-def training_on(place: Hardware, name: str, dropout: bool = False, **options: int) -> tuple[Siamese, Trainer]:
+def training_on(place: Hardware, name: str, dropout: bool = False, **options: float) -> tuple[Siamese, Trainer]:
     """A trainer of a fresh fp32 copy; `place.dtype` says whether the forward pass is mixed."""
     kind, build = OBJECTIVES[name]
     data = examples(kind)
@@ -146,15 +146,15 @@ def checkpoint_and_resume() -> Figures:
     """A run that goes on from a checkpoint file ends where the uninterrupted one does, up to what two equal runs differ by."""
     ends = []
     for _ in range(2):
-        _, trainer = training_on(hardware(MIXED), "regression", dropout=True)
+        _, trainer = training_on(hardware(MIXED), "regression", dropout=True, average=0.9)
         train(trainer)
         ends.append(trainer.weights())
-    _, first = training_on(hardware(MIXED), "regression", dropout=True)
+    _, first = training_on(hardware(MIXED), "regression", dropout=True, average=0.9)
     train(first, until=4)
     with TemporaryDirectory() as name:
         save_file({key: value.contiguous() for key, value in first.state().items()}, Path(name) / "checkpoint.safetensors")
         state = load_file(Path(name) / "checkpoint.safetensors")
-    _, second = training_on(hardware(MIXED), "regression", dropout=True)
+    _, second = training_on(hardware(MIXED), "regression", dropout=True, average=0.9)
     second.load(state)
     assert all(torch.equal(value, state[key]) for key, value in second.state().items()), "the checkpoint did not come back whole"
     train(second)
