@@ -194,10 +194,8 @@ class Trainer:
             if (mean := state.get(f"mean/{name}")) is not None:
                 self._mean[name] = mean.to(parameter.device)
             moments = {key: state[f"{key}/{name}"] for key in ("step", "exp_avg", "exp_avg_sq") if f"{key}/{name}" in state}
-            if moments:
-                self._optimizer.state[parameter] = {
-                    key: value.clone() if key == "step" else value.to(parameter.device).clone() for key, value in moments.items()
-                }
+            if moments:  # the step too: fused AdamW wants it beside the weights
+                self._optimizer.state[parameter] = {key: value.to(parameter.device).clone() for key, value in moments.items()}
 
 
 def _optimizer(trainee: Trainee, options: TrainingOptions) -> tuple[torch.optim.AdamW, list[float]]:
