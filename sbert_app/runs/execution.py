@@ -76,7 +76,7 @@ class Execution:
         before = yield from look(model, held_out, self._hardware)
         cosines = yield from self._cosines(held_out)
         tried = yield from self._trials.objectives(self._run, split)
-        self._plan = replace(self._plan, objective=max(tried, key=lambda name: tried[name], default=self._plan.objective))
+        self._plan = replace(self._plan, objective=self._plan.chosen(tried))
         trainee, trainer = self._trials.prepare(model, self._plan, split.train, split.dev)
         best_step = yield from self._train(trainer)
         if best_step is None:
@@ -107,6 +107,7 @@ class Execution:
             device=str(self._hardware),
             stopped=stopped,
             tried=tried,
+            objective=self._plan.objective,
         )
         self._save_model(trainee, split, result)
         self._run.save_result(result)

@@ -1,7 +1,7 @@
 """The settings of a run, with three presets, and an estimate of its time: a throwaway copy is trained for a few batches."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -32,13 +32,14 @@ QUICK, THOROUGH, BEST, PAPER = "quick", "thorough", "best for my data", "as in t
 PAPER_OBJECTIVES = {"scored": "regression", "labelled": "classification", "triplets": "triplet", "positives": "ranking"}
 PRESETS = (QUICK, THOROUGH, BEST, PAPER)
 SMALL_OBJECTIVES = {"scored": "regression", "labelled": "regression", "triplets": "triplet", "positives": "ranking"}
-TRIED = {  # by "best for my data", the first as long as none does better
+TRIED = {  # by "best for my data", the first as long as none is clearly better
     "scored": ("regression", "cosent", "angle"),
     "labelled": ("regression", "cosent", "contrastive", "guided"),
     "triplets": ("triplet", "ranking", "guided"),
     "positives": ("ranking", "guided"),
 }
 TRIAL_UPDATES = 80  # of each
+CLEARLY = 0.01  # of a dev score: half a thousandth once chose an objective that lost 4.4 points
 AVERAGE = 0.98  # of "best for my data": the mean of about the last fifty updates
 POLY_OBJECTIVES = {"classification": "regression", "triplet": "ranking"}  # in the place of those that need one embedding
 PAIR_RATE = 2e-5  # of a cross-encoder: at 5e-5 it forgot what it knew of other pairs
@@ -57,7 +58,7 @@ class Plan:
     options: TrainingOptions = field(default_factory=TrainingOptions)
     adjust: ObjectiveOptions = field(default_factory=ObjectiveOptions)
     learning_curve: bool = True
-    tries: tuple[str, ...] = ()  # objectives of which the best on dev after a short training is taken instead of `objective`
+    tries: tuple[str, ...] = ()  # objectives to train with for a short time, to choose one by its dev score
     encoder: str = ""  # where the base is a cross-encoder, whose cosines it is compared with
 
     def __post_init__(self) -> None:
@@ -87,6 +88,11 @@ class Plan:
         read = TRIAL_UPDATES * self.options.batch_size
         options = replace(self.options, epochs=-(-read // examples))
         return replace(self, objective=objective, options=options), min(examples, read)
+
+    def chosen(self, tried: Mapping[str, float]) -> str:
+        """The objective to train with: of those tried the first, unless the best dev score is clearly better than its."""
+        first, best = next(iter(tried), self.objective), max(tried, key=lambda name: tried[name], default=self.objective)
+        return best if tried and tried[best] > tried[first] + CLEARLY else first
 
 
 def preset(name: str, kind: str, examples: int, base: str, encoder: str = "") -> Plan:

@@ -147,6 +147,7 @@ class RunResult:
     device: str = ""
     stopped: bool = False
     tried: dict[str, float] = field(default_factory=dict)  # the dev score of each objective that was tried, in this order
+    objective: str = ""  # that was trained with
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,9 @@ def tried_in_words(result: RunResult) -> str:
         return ""
     names = [f"{OBJECTIVES[name].title} {times_100(score)}" for name, score in result.tried.items()]
     best = max(result.tried, key=lambda name: result.tried[name])
-    return f"Tried for a short time, dev score: {', '.join(names)}. Trained with {OBJECTIVES[best].title}."
+    taken = result.objective or best  # results of older versions do not name it, and took the best
+    why = "" if taken == best else ", as no other is a point better"
+    return f"Tried for a short time, dev score: {', '.join(names)}. Trained with {OBJECTIVES[taken].title}{why}."
 
 
 def dev_warning(score: float | None) -> str:
