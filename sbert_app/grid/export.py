@@ -8,7 +8,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -140,16 +140,17 @@ def as_csv(grid: Grid) -> str:
 
 
 def as_markdown(grid: Grid) -> str:
-    """A table of the main measures × 100; in bold the best and what may be as good."""
+    """A table of the main measures × 100 with their 95 % intervals; in bold the best and what may be as good."""
     header = ["system", *(data.name for data in grid.data_sets), *_mean_name(grid)]
-    lines = [header, ["---", *("---:" for _ in header[1:])], *_rows(grid, lambda text: f"**{text}**")]
+    lines = [header, ["---", *("---:" for _ in header[1:])], *_rows(grid, "**{}**", " ({} to {})")]
     return "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |\n" for line in lines)
 
 
 def as_latex(grid: Grid) -> str:
-    """A booktabs table of the main measures × 100; in bold the best and what may be as good."""
+    """A booktabs table of the main measures × 100 with their 95 % intervals; in bold the best and what may be as good."""
     header = ["system", *(_escaped(data.name) for data in grid.data_sets), *_mean_name(grid)]
-    rows = [header, *([_escaped(row[0]), *row[1:]] for row in _rows(grid, lambda text: rf"\textbf{{{text}}}"))]
+    measured = _rows(grid, r"\textbf{{{}}}", r" {{\scriptsize ({}--{})}}")
+    rows = [header, *([_escaped(system), *(re.sub(r"−([\d.]+)", r"$-\1$", text) for text in cells)] for system, *cells in measured)]
     head, *body = (f"{' & '.join(row)} \\\\\n" for row in rows)
     columns = f"l{'r' * (len(header) - 1)}"
     return f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{head}\\midrule\n{''.join(body)}\\bottomrule\n\\end{{tabular}}\n"
@@ -161,14 +162,17 @@ def _mean_name(grid: Grid) -> list[str]:
     return [f"mean of {count}" if count < len(grid.data_sets) else "mean"] if count > 1 else []
 
 
-def _rows(grid: Grid, bold: Callable[[str], str]) -> list[list[str]]:
+def _rows(grid: Grid, bold: str, interval: str) -> list[list[str]]:
     level, means = [grid.level(number) for number in range(len(grid.data_sets))], grid.means()
     rows = []
     for system in grid.systems:
         cells = []
         for number in range(len(grid.data_sets)):
-            text = times_100(cell.value) if (cell := grid.measured.get((system, number))) else "–"
-            cells.append(bold(text) if system in level[number] else text)
+            if cell := grid.measured.get((system, number)):
+                form = bold if system in level[number] else "{}"
+                cells.append(form.format(times_100(cell.value)) + interval.format(times_100(cell.low), times_100(cell.high)))
+            else:
+                cells.append("–")
         mean = [times_100(means[system]) if system in means else "–" for _ in _mean_name(grid)]
         rows.append([system, *cells, *mean])
     return rows

@@ -124,7 +124,7 @@ def _retrieval(tables: dict[Path, Table]) -> Iterator[DataSet | UserError]:
         try:
             yield Retrieval(folder.name, read_queries(corpus, queries, judgements))
         except UserError as error:
-            yield error
+            yield UserError(f"{folder.name}: {error}")
 
 
 def plain_name(path: Path | str) -> str:

@@ -195,10 +195,11 @@ class RunState:
 
 @dataclass(frozen=True)
 class RunOverview:
-    """A run with its verdict and size. verdict: None before the end; base: "" if the run is damaged."""
+    """A run with its verdict and size. verdict: None before the end; plan: None if the run is damaged."""
 
     info: RunInfo
-    base: str
+    plan: Plan | None
+    objective: str  # that was taken of those tried, "" before that and in older versions
     verdict: Verdict | None
     nbytes: int
 

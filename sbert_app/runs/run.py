@@ -205,7 +205,8 @@ class Runs:
                 run, damaged = self.get(info.id), info.state == records.DAMAGED
                 result = None if damaged else run.conclusion()
                 size = sum(path.stat().st_size for path in run.folder.rglob("*") if path.is_file())
-                lines.append(RunOverview(info, "" if damaged else run.plan.base, result.verdict if result else None, size))
+                plan, verdict = None if damaged else run.plan, result.verdict if result else None
+                lines.append(RunOverview(info, plan, result.objective if result else "", verdict, size))
         return lines
 
 

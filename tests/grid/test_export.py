@@ -15,6 +15,7 @@ from sbert_app.grid.export import as_csv, as_files, as_latex, as_markdown, as_zi
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, TF_IDF, Choice
+from sbert_app.wording import times_100
 from tests.evaluating import own
 
 
@@ -31,7 +32,10 @@ def test_tables_escape_names_and_leave_out_what_has_no_figure(grid):
     assert float(rows[0]["value"]) == pytest.approx(grid.measured[TF_IDF, 0].value, abs=1e-6)
     lines = as_markdown(grid).splitlines()
     assert lines[0] == "| system | 50 % a&#124;b_c |" and lines[-1] == "| lost | – |" and "**" in "".join(lines)
+    cell = grid.measured[OVERLAP, 0]
+    assert f"({times_100(cell.low)} to {times_100(cell.high)})" in as_markdown(grid)
     latex = as_latex(grid)
+    assert f"(${100 * cell.low:.1f}$--${100 * cell.high:.1f}$)" in latex and "−" not in latex, "pdflatex knows no minus sign"
     assert r"50 \% a|b\_c" in latex and latex.count(r"\\") == 4 and r"\begin{tabular}{lr}" in latex
 
 

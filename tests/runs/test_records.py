@@ -39,7 +39,12 @@ def test_a_result_is_read_and_written_as_before(run):
     assert result.split.held_out == SENTENCES and result.parts.held_out == len(result.before) == 12
     run.save_result(result)
     written, again = json.loads(saved), json.loads((run.folder / "result.json").read_text())
-    assert again | {"checksum": written["checksum"]} == written | {"harm": None, "tried": {}, "objective": "", "against": None}  # which came later
+    assert again | {"checksum": written["checksum"]} == written | {
+        "harm": None,
+        "tried": {},
+        "objective": "",
+        "against": None,
+    }  # which came later
     assert summary(result)["difference"]["pearson"] == written["verdict"]["changes"][1]["difference"] | {"p": 0.817}
     assert [summary(result)[key] for key in ("examples", "split", "curve", "head")] == [
         written[key] for key in ("parts", "split", "curve", "head")

@@ -29,6 +29,7 @@ from sbert_app.runs.records import Baseline, LearningCurve, Loss, RunInfo, RunOv
 from sbert_app.runtime.session import Session
 from sbert_app.settings import ASSETS
 from sbert_app.tables import read_table
+from sbert_app.training.options import TrainingOptions
 from sbert_app.ui.corpus import view as corpus_view
 from sbert_app.ui.fine_tune import runs_panel, verdict_view
 from sbert_app.ui.fine_tune import view as fine_tune
@@ -268,5 +269,15 @@ def test_what_is_damaged_is_listed_with_the_way_out():
     assert "damaged, can only be deleted · 1.5 MB" in listed and "Delete my-file-0123456789ab from this machine?" in listed
     assert "my-file" not in corpus_view.start([entry], hosted=False)
     info = RunInfo("id", "name", "damaged", "This run is damaged. Delete it.", "2026-01-02", "", has_model=False)
-    table = runs_panel.run_table([RunOverview(info, "", None, 1_500_000)])
+    table = runs_panel.run_table([RunOverview(info, None, "", None, 1_500_000)])
     assert "Damaged: delete it" in table and "1.5 MB" in table and ">name<" in table
+
+
+@pytest.mark.parametrize(
+    ("tries", "objective", "text"),
+    [((), "", "Cosine regression, 1 epoch"), (("angle",), "", "Best for my data, 1"), (("angle",), "cosent", "CoSENT, 1 epoch")],
+)
+def test_the_list_of_runs_says_how_each_is_trained(tries, objective, text):
+    info = RunInfo("id", "name", "finished", "", "2026-01-02", "", has_model=True)
+    plan = Plan("base", "regression", TrainingOptions(epochs=1), tries=tries)
+    assert f"base<small>{text}" in runs_panel.run_table([RunOverview(info, plan, objective, None, 1)])

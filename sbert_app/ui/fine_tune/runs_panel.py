@@ -11,13 +11,16 @@ from sbert_app.evaluation.verdict import LEAST_HELD_OUT, Change
 from sbert_app.jobs.fine_tune import running
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.models.files.listing import ModelInfo
+from sbert_app.runs.plan import BEST
 from sbert_app.runs.records import DAMAGED, RunInfo, RunOverview
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.training.options import OBJECTIVES
 from sbert_app.ui.fine_tune.verdict_view import METRIC_NAMES, TOO_FEW
 from sbert_app.ui.fine_tune.view import STATES
 from sbert_app.ui.header import ModelPicker, scorer_label
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
+from sbert_app.wording import amount
 
 PICK_SCRIPT = """
 element.addEventListener('change', event => {
@@ -144,9 +147,18 @@ def _row(run: RunOverview, chosen: str) -> Markup:
     few = run.verdict is not None and run.verdict.examples < LEAST_HELD_OUT
     word = TOO_FEW[0] if few else run.verdict.word.capitalize() if run.verdict else ""
     scores = _scores(run.verdict.changes[0]) if run.verdict else ""
-    texts = (state, word, scores, info.created[:16], run.base, f"{run.nbytes / 1e6:,.1f} MB")
+    texts = (state, word, scores, info.created[:16], _base(run), f"{run.nbytes / 1e6:,.1f} MB")
     cells = Markup().join(CELL.format(label, text or "–") for label, text in zip(HEADER[1:], texts, strict=True))
     return ROW.format(id=info.id, checked=Markup(" checked") if info.id == chosen else "", name=info.name, cells=cells)
+
+
+def _base(run: RunOverview) -> Markup | str:
+    """The base model, and how it is trained."""
+    if run.plan is None:
+        return ""
+    objective = run.objective or ("" if run.plan.tries else run.plan.objective)
+    title, epochs = OBJECTIVES[objective].title if objective else BEST.capitalize(), run.plan.options.epochs
+    return Markup("{}<small>{}, {}</small>").format(run.plan.base, title, amount(epochs, "epoch"))
 
 
 def _scores(change: Change) -> Markup:
