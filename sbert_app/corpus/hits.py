@@ -84,7 +84,7 @@ class SearchResult:
     cross_encoder: str = ""  # that ordered the hits
     weak: float = -1.0  # 19 of 20 pairs written to be related score higher under this model; -1: not measured
     store: Store | None = None  # if a collection was searched
-    cautions: tuple[str, ...] = ()  # on rows that a filter could not read, and a query in a language that the model does not read
+    cautions: tuple[str, ...] = ()  # on rows that a filter, and texts and a query that the model, could not read or not whole
     read: int | None = None  # how many rows the model has read, None for all
     # By the row of a hit, the other rows with its text, each with its metadata; of all hits at most MOST_REPEATS.
     repeats: Mapping[int, list[tuple[int | str, dict[Any, Any]]]] = field(default_factory=dict)

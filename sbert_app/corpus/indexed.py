@@ -21,6 +21,7 @@ from sbert_app.corpus.reader import Corpus
 from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.explain.scale import Calibration
 from sbert_app.vectors import Rows, Vectors, unit_rows
+from sbert_app.wording import amount
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
@@ -88,8 +89,19 @@ class IndexedCorpus:
 
     @property
     def lacks_passages(self) -> bool:
-        """Whether an earlier version indexed it, which read only the beginning of long texts."""
+        """Whether only the beginning of long texts is read: so far, or by an earlier version, which indexed it."""
         return self.truncated > 0 and self.passages is None
+
+    @property
+    def long_texts(self) -> str:
+        """How many texts are longer than the model reads, in words; "" if none is."""
+        return f"{amount(self.truncated, 'text is', 'texts are')} longer than {self.model} reads" if self.truncated else ""
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """A sentence on long texts that search does not read to their end, else nothing."""
+        so_far = ", until the whole file is read" if self.growing else ""
+        return (f"{self.long_texts}: only their beginnings are compared by meaning{so_far}.",) if self.lacks_passages else ()
 
     @cached_property
     def tokens(self) -> TokenCache:

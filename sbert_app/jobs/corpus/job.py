@@ -180,7 +180,7 @@ def _encode(
     texts, start, count = long_texts.texts, time.perf_counter(), len(corpus)
     job, total = bench.embedder.job(encoder, [*corpus.sentences, *texts]), count + len(texts)
     if session and total - job.cached > AT_ONCE:
-        yield from open_unread(bench, session, corpus, encoder, job, stop)
+        yield from open_unread(bench, session, corpus, encoder, job, long_texts.count, stop)
         start = time.perf_counter()
     step = Step[IndexedCorpus](ENCODING, job.cached, total, skipped=job.cached, unit=_unit(len(texts)))
     with closing(job.run()) as batches:

@@ -50,12 +50,12 @@ def open_example(bench: Workbench, session: Session, name: str, model: str = DEF
 
 
 def open_unread(
-    bench: Workbench, session: Session, corpus: Corpus, encoder: "Encoder", encoding: EmbeddingJob, stop: Stop
+    bench: Workbench, session: Session, corpus: Corpus, encoder: "Encoder", encoding: EmbeddingJob, truncated: int, stop: Stop
 ) -> Iterator[Step[IndexedCorpus]]:
     """Open a corpus that the model has not read, unless it is stopped: each query lets it read the rows that matter to it.
 
-    encoding: of all rows, first those of the corpus; what it has done counts as read. The words are read before or, where most are
-    known, behind.
+    encoding: of all rows, first those of the corpus; what it has done counts as read. truncated: how many rows are longer than
+    the model reads. The words are read before or, where most are known, behind.
     """
     lexical = LexicalIndex.build(corpus.sentences)
     static = StaticVectors(lexical, shipped=encoder.folder == bundled_folder())
@@ -63,7 +63,9 @@ def open_unread(
     encode = partial(bench.device.encode, encoder, prompt=encoder.document_prompt)
     growing = Growing(corpus.sentences, lexical, static, encode, rows, has)
     index = VectorIndex.build(growing.embeddings[:0])
-    opened = IndexedCorpus(corpus, encoder.name, encoder.fingerprint, growing.embeddings, index, lexical, growing=growing)
+    opened = IndexedCorpus(
+        corpus, encoder.name, encoder.fingerprint, growing.embeddings, index, lexical, truncated, growing=growing
+    )
     if at_once := static.share >= ENOUGH:
         static.place()
         session.open(opened, stop)

@@ -68,9 +68,9 @@ def search_job(call: Call, options: SearchOptions) -> Steps:
         of them, score: the cosine, sentence, metadata, bm25, maxsim, cross_score, matches: words of the query and of the hit with
         their similarity and weight, best: the sentence that matches best, passage: the part of a long text that the scores are of,
         else None; both are first character and last + 1), milliseconds by stage, cautions: sentences on rows that a filter could
-        not read, and on a query in a language that the model does not read; of a collection its name, kind of index and recall; of
-        several files, row is an id, and row_name its file and row; of a corpus that is still being read, read: how many rows the
-        model has read.
+        not read, on a query in a language that the model does not read, and on long texts of which only the beginning is read;
+        of a collection its name, kind of index and recall; of several files, row is an id, and row_name its file and row; of a
+        corpus that is still being read, read: how many rows the model has read.
     """
     result = search(call.bench, call.session, options)
     lines = [f"{hit.score:.3f}  row {hit.row_name or hit.row:<6} {_shown(hit)}" for hit in result.hits]

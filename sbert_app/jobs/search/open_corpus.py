@@ -98,7 +98,9 @@ def unread_reason(encoder: "Encoder", text: str) -> str:
 
 
 def weak_below(bench: Workbench, session: Session) -> float:
-    """The cosine below which a hit in the open corpus is weak."""
+    """The cosine below which a hit in the open corpus is weak; -1 where the rest of a long text, not read, may be close."""
+    if session.corpus().lacks_passages:
+        return -1.0
     return bench.examples.references(encoder_of(bench, session)).weak
 
 

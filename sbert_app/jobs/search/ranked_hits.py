@@ -107,8 +107,9 @@ def _result(query: str, indexed: IndexedCorpus, ranked: Ranking, ranking: str) -
         for place, (row, score, passage, words, record) in enumerate(columns)
     ]
     return SearchResult(
-        query, hits, ranked.milliseconds, indexed.model, len(corpus), ranked.fitting, ranking, cautions=ranked.notes,
-        read=indexed.growing.read if indexed.growing else None, repeats=_repeats(corpus, hits, copies),
+        query, hits, ranked.milliseconds, indexed.model, len(corpus), ranked.fitting, ranking,
+        cautions=(*indexed.unread, *ranked.notes), read=indexed.growing.read if indexed.growing else None,
+        repeats=_repeats(corpus, hits, copies),
     )  # fmt: skip
 
 

@@ -191,7 +191,9 @@ def _truncated(indexed: IndexedCorpus) -> str:
     """What becomes of texts that are longer than the model reads, "" if there are none."""
     if not indexed.truncated:
         return ""
-    long = f"{amount(indexed.truncated, 'text is', 'texts are')} longer than {indexed.model} reads"
+    long = indexed.long_texts
+    if indexed.growing:
+        return f"{long}: only the beginning is searched until the whole file is read."
     if indexed.lacks_passages:
         return f"{long}: only the beginning is searched. Index the file again to search the rest too."
     parts = amount(len(indexed.passages or ()), "passage")

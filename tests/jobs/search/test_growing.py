@@ -19,9 +19,10 @@ from sbert_app.jobs.labelling import begin
 from sbert_app.jobs.map.job import ClusterOptions, draw
 from sbert_app.jobs.map.kept import SKETCH, begins, preview
 from sbert_app.jobs.search.job import SearchOptions, beside
-from sbert_app.jobs.search.open_corpus import judge, judgements
+from sbert_app.jobs.search.open_corpus import judge, judgements, weak_below
 from sbert_app.jobs.search.why_not import WhyNotOptions, why_not
 from sbert_app.models.files.finding import DEFAULT_ENCODER
+from sbert_app.ui.corpus import view as corpus_view
 from tests.searching import brought, more_like, search
 
 QUERIES = ("charged two times", "I cannot get into my account", "the parcel did not arrive", "no sound from the speaker")
@@ -91,6 +92,22 @@ def test_copies_of_a_text_do_not_crowd_out_other_hits(bench, sentences, monkeypa
     next(step for step in index(bench, session, ["text"]) if step.stage == ENCODING)
     hits = search(bench, session, QUERIES[0], 10).hits
     assert len(hits) == 10 and hits[0].copies == 299 and session.corpus().growing.read <= CANDIDATES
+
+
+def test_that_of_long_texts_only_the_beginning_is_read_so_far_is_told_and_no_hit_is_called_weak(bench, sentences, monkeypatch):
+    monkeypatch.setattr(job, "AT_ONCE", 100)
+    short = [f"{sentence} Please help." for sentence in sentences[:120]]
+    session = brought(bench, [*short, *(" ".join(sentences[first : first + 40]) for first in (200, 300))])
+    steps = index(bench, session, ["text"])
+    next(step for step in steps if step.stage == ENCODING)
+    (caution,) = search(bench, session, QUERIES[0], 3).cautions
+    told = "2 texts are longer than all-MiniLM-L6-v2 reads: only "
+    assert caution == f"{told}their beginnings are compared by meaning, until the whole file is read."
+    card = corpus_view.card(session.corpus())
+    assert f"{told}the beginning is searched until the whole file is read." in card and "Index the file again" not in card
+    assert weak_below(bench, session) == -1
+    list(steps)
+    assert search(bench, session, QUERIES[0], 3).cautions == () and weak_below(bench, session) > 0
 
 
 def test_what_needs_all_rows_waits_and_the_map_is_a_sketch(bench, unread):
