@@ -26,7 +26,7 @@ class Hit:
 
     rank: int
     row: int  # in the file, counted from 1 without the header
-    score: float  # cosine, of a passage 0.08 less
+    score: float  # cosine, of the passage if it has one
     sentence: str
     metadata: dict[str, str]
     title: str = ""  # the text of the first column, if the sentence is joined from several

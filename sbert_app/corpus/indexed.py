@@ -117,6 +117,11 @@ class IndexedCorpus:
 
     def cosines(self, query: Vectors, rows: Rows) -> tuple[Vectors, Rows]:
         """The cosine of each row with a unit query, (dim,), and the number of the passage it is of, -1 for its own embedding."""
+        closeness, passages = self.closeness(query, rows)
+        return closeness + np.float32(COST) * (passages >= 0), passages
+
+    def closeness(self, query: Vectors, rows: Rows) -> tuple[Vectors, Rows]:
+        """What each row is ranked by: its cosine, of a passage COST less; and the number of the passage, as `cosines` gives it."""
         beginning = self.embeddings[rows] @ query
         if self.passages is None:
             return beginning, np.full(len(rows), -1, dtype=np.int64)
@@ -173,7 +178,7 @@ class IndexedCorpus:
                     self.fill(rows)
                 else:
                     coverage = self.lexical.coverage(text, counted)
-                    rows, fused = hybrid(rows, lambda rows: self.cosines(query, rows)[0], counted, coverage)
+                    rows, fused = hybrid(rows, lambda rows: self.closeness(query, rows)[0], counted, coverage)
                     rows, fused = rows[:top], fused[:top]
         own_words = None if words is None else words[rows]
         return Ranking(rows, *self.cosines(query, rows), milliseconds, fitting, own_words, fused, coverage, notes, mask)
@@ -191,7 +196,7 @@ class IndexedCorpus:
         else:
             # An index would miss rows that a narrow filter leaves: compare the remaining rows exactly.
             remaining = np.flatnonzero(mask)
-        return remaining[best_first(self.cosines(query, remaining)[0])[:top]]
+        return remaining[best_first(self.closeness(query, remaining)[0])[:top]]
 
 
 @contextmanager

@@ -143,12 +143,13 @@ def _hiding(search: _Search, place: int) -> tuple[HidingFilter, ...]:
 
 def _apart(search: _Search, place: int) -> tuple[Standing, Standing]:
     """By meaning alone and by words alone, among all rows that fit the filters."""
-    cosines, _ = search.indexed.cosines(search.vector, np.arange(len(search.indexed.corpus)))
+    closeness, _ = search.indexed.closeness(search.vector, np.arange(len(search.indexed.corpus)))
+    cosine = search.indexed.cosines(search.vector, np.array([place]))[0][0]
     words = search.indexed.lexical.scores(search.query)
-    by_meaning = position(search.rank(DENSE).rows, place) or rank_of(cosines, place, search.mask)  # in its order of equal rows
+    by_meaning = position(search.rank(DENSE).rows, place) or rank_of(closeness, place, search.mask)  # in its order of equal rows
     by_words = rank_of(words, place, search.mask) if words[place] > 0 else None
     return (
-        Standing(MEANING, by_meaning, float(cosines[place])),
+        Standing(MEANING, by_meaning, float(cosine)),
         Standing(BM25, by_words, float(words[place]), "" if by_words else "no word in common"),
     )
 
@@ -177,8 +178,8 @@ def _missed_by_index(search: _Search, place: int) -> bool:
     if search.indexed.index.report.kind == "exact":
         return False
     rows = search.rank(DENSE).rows
-    last = float(search.indexed.cosines(search.vector, rows)[0].min()) if len(rows) else -1.0
-    return place not in rows and float(search.indexed.cosines(search.vector, np.array([place]))[0][0]) > last + ROUNDING
+    last = float(search.indexed.closeness(search.vector, rows)[0].min()) if len(rows) else -1.0
+    return place not in rows and float(search.indexed.closeness(search.vector, np.array([place]))[0][0]) > last + ROUNDING
 
 
 WHY_NOT = Job("why_not", Needs.CORPUS, WhyNotOptions, why_not_job, "why_not", quick=True, collections=False)

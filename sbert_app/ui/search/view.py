@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from sbert_app.corpus.hits import MAXSIM, Hit, SearchResult
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS
+from sbert_app.corpus.passages import COST
 from sbert_app.corpus.ranking.lexical import tokenize
 from sbert_app.corpus.ranking.missed import BM25, CUT, MEANING, TOGETHER, WORD_BY_WORD, Miss, Standing, quoted
 from sbert_app.jobs.search.open_corpus import NO_HITS, Judgements
@@ -31,6 +32,7 @@ ORDERED_BY = {
     HYBRID: "ranked by meaning and words; the score is the cosine only",
     MAXSIM: "ranked by meaning, by words and word by word; the score is the cosine only",
 }
+OF_PASSAGES = f"ranked by the cosine, less {COST:g} where it is of a passage of a long text"
 THEN_WORDS = "ranked by meaning, then the best 50 word by word; the score is the cosine only"  # a collection by MAXSIM
 USE = "Add the file in Evaluation: it measures how well each way to rank answers your queries."
 TEXT_LENGTH = 300  # characters of a row that is not among the hits
@@ -112,18 +114,24 @@ def _ranked_by(result: SearchResult) -> str:
         return f" · ranked by {result.cross_encoder or 'the cross-encoder'}, the number below"
     if result.store and result.ranking == MAXSIM:
         return f" · {THEN_WORDS}"
+    if result.ranking == DENSE and any(hit.passage for hit in result.hits):
+        return f" · {OF_PASSAGES}"
     return f" · {ORDERED_BY[result.ranking]}" if result.ranking in ORDERED_BY else ""
 
 
 def hit_records(hit: Hit, repeats: Sequence[tuple[int | str, Mapping[str, str]]] = ()) -> Iterator[dict[str, object]]:
-    """A flat record for export of a hit, and one of each row that repeats its text; metadata keeps its names unless they clash."""
+    """A flat record for export of a hit, and one of each row that repeats its text; metadata keeps its names unless they clash.
+
+    "passage" is of hits in long texts alone, so a column of this name clashes in all.
+    """
     scores = {"bm25": hit.bm25, "maxsim": hit.maxsim, "cross_encoder_score": hit.cross_score}
     rounded = {name: round(score, 4) for name, score in scores.items() if score is not None}
     for row, metadata in ((hit.row_name or hit.row, hit.metadata), *repeats):
         record: dict[str, object] = {"rank": hit.rank, "row": row, "score": round(hit.score, 4), "sentence": hit.sentence}
+        record |= {"passage": hit.sentence[slice(*hit.passage)]} if hit.passage else {}
         record |= {"copies": hit.copies} if hit.copies else {}
         record |= rounded
-        yield record | {(f"{key}_" if key in record else key): value for key, value in metadata.items()}
+        yield record | {(f"{key}_" if key in record or key == "passage" else key): value for key, value in metadata.items()}
 
 
 def _hits(result: SearchResult, judged: Mapping[int, int], other: SearchResult | None = None) -> Markup:

@@ -14,7 +14,7 @@ from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.tables import read_table
 from sbert_app.ui.corpus import view as corpus_view
 from sbert_app.ui.search import view as search_view
-from tests.searching import brought, indexed, indexing, more_like, search
+from tests.searching import brought, explain, indexed, indexing, more_like, search
 
 ANSWER = "The key of the boat house hangs behind the blue door of the boiler room."
 QUERY = "where can I find the key to the boat house"
@@ -62,6 +62,19 @@ def test_a_folded_hit_begins_with_its_passage(shared_bench, session):
         excerpt = page[page.index('class="excerpt"') :].split("</p>")[0].striptags()
         start, _ = hit.best or hit.passage
         assert f"… {hit.sentence[start:][:40]}" in excerpt and start > len(hit.sentence) - 200
+
+
+def test_a_hit_has_the_cosine_of_its_passage_and_is_saved_with_it(shared_bench, session):
+    result = search(shared_bench, session, QUERY, 3, ranking=DENSE)
+    hit, passage = result.hits[0], result.hits[0].sentence[slice(*result.hits[0].passage)]
+    query, vector = shared_bench.registry.encoder().encode([QUERY, passage])
+    assert hit.score == pytest.approx(float(query @ vector), abs=2e-3)
+    assert search_view.OF_PASSAGES in search_view.results(result)
+    assert session.get(IndexedCorpus).cosines(query, np.array([30]))[0][0] == pytest.approx(hit.score, abs=2e-3)
+    assert explain(shared_bench, session, QUERY, "31").cosine == pytest.approx(hit.score, abs=1e-6)
+    saved = [next(search_view.hit_records(replace(hit, metadata={"passage": "p. 3"}))) for hit in result.hits]
+    assert saved[0]["passage"] == passage and [record["passage_"] for record in saved] == ["p. 3"] * 3
+    assert "passage" not in saved[1]
 
 
 def test_token_vectors_of_a_row_and_of_its_passages_are_not_mixed_up(shared_bench, session, long_text):
