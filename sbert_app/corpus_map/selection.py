@@ -29,7 +29,8 @@ class Selection:
     cluster: int | None = None
     scores: Vectors | None = None  # the cosines of neighbours and hits, (k,)
     filters: Mapping[str, Any] = field(default_factory=dict)  # among whose rows it was chosen, as `matching_rows` takes them
-    notes: tuple[str, ...] = ()  # which rows of a filtered column could not be read
+    notes: tuple[str, ...] = ()  # which rows of a filtered column, or ends of texts, were not read
+    aside: str = ""  # what stands behind the title on the map
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
     def title(self, corpus_map: CorpusMap) -> str:
@@ -102,5 +103,7 @@ def near_query(corpus_map: CorpusMap) -> Selection:
         raise UserError("There is no query on the map. Type one.")
     rows = np.argsort(-query.scores, kind="stable")[:NEAREST]
     text = short(query.query, QUERY_LENGTH)
-    title = f"The {len(rows)} nearest to “{text}” ({query.milliseconds:.0f} ms; the star marks its position)"
-    return Selection(corpus_map.clustering, rows, title, scores=query.scores[rows])
+    aside, long = f" ({query.milliseconds:.0f} ms; the star marks its position)", corpus_map.projection.indexed.long_texts
+    notes = (f"{long}: of such a text only the beginning is compared here. Search reads all of it.",) if long else ()
+    title = f"The {len(rows)} nearest to “{text}”"
+    return Selection(corpus_map.clustering, rows, title, scores=query.scores[rows], notes=notes, aside=aside)

@@ -1,10 +1,13 @@
 """What is selected on a map, with the title of its list; and a visitor's names of clusters: never twice, and taken back."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from sbert_app.corpus_map import selection
 from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN, colouring
+from sbert_app.corpus_map.query import QueryOnMap
 from sbert_app.errors import UserError
 from tests.corpus_map.maps import small_map
 
@@ -38,6 +41,16 @@ def test_values_lassos_and_neighbours_are_selections_too():
     assert near.rows[0] == 3 and near.scores[0] == 1.0 and near.title(corpus_map).startswith("Row 4 and its nearest rows")
     assert set(near.rows[1:4].tolist()) == {0, 1, 2}
     assert len(set(near.rows.tolist())) == 11 and (np.diff(near.scores) <= 1e-6).all()
+
+
+def test_what_is_near_a_query_is_named_without_its_time_and_tells_of_long_texts():
+    query, drawn = QueryOnMap("bills", np.zeros(2, np.float32), np.arange(14, dtype=np.float32), 12.0), small_map()
+    near = selection.near_query(replace(drawn, query=query))
+    assert (near.title(drawn), near.aside) == ("The 10 nearest to “bills”", " (12 ms; the star marks its position)")
+    assert near.notes == ()
+    projection = replace(drawn.projection, indexed=replace(drawn.projection.indexed, truncated=3))
+    (note,) = selection.near_query(replace(drawn, query=query, projection=projection)).notes
+    assert note.startswith("3 texts are longer than a-model reads: of such a text only the beginning is compared here.")
 
 
 def test_what_the_page_sends_is_checked():

@@ -1,12 +1,15 @@
 """The Search tab's handlers without a browser: what is selected on the map is searched as a whole, and no choice is lost."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import gradio as gr
+import numpy as np
 import pytest
 
 from sbert_app.corpus_map.colouring import CLUSTERS
-from sbert_app.corpus_map.selection import of_group
+from sbert_app.corpus_map.query import QueryOnMap
+from sbert_app.corpus_map.selection import near_query, of_group
 from sbert_app.errors import UserError
 from sbert_app.jobs.search.job import SEARCH, search
 from sbert_app.ui.corpus.filters import Filtering
@@ -52,6 +55,13 @@ def test_a_search_inside_a_selection_begins_without_the_former_query_and_filters
     assert f"Only {selected.title(drawn)} are searched" in answer[tab.hits].replace("&#34;", '"')
     assert "Billing" not in answer[tab.chips] and "Inside: " in answer[tab.chips]
     assert session.get(LastSearch).values[filters.state].filters == {}  # a reload brings none back
+
+
+def test_the_sentence_on_what_is_searched_inside_fits_a_title_of_a_query(tab, session, values):
+    query = QueryOnMap("bills", np.zeros(2, np.float32), np.arange(926, dtype=np.float32), 12.0)
+    session.put(drawn := replace(map_in_thirds(session.corpus()), query=query))
+    session.put(near_query(drawn))
+    assert "Only the 10 nearest to “bills” are searched." in tab._on_inside(values)[tab.hits]
 
 
 def test_an_answer_that_another_question_overtook_changes_nothing(tab, session, values, monkeypatch):

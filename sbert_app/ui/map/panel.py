@@ -215,5 +215,5 @@ class MapPanel:
         words = [] if ranked else corpus_map.projection.words.distinctive_words(selected.rows)
         return {
             self.selection: lists.selection(corpus_map, selected, words, kept.is_searched(session, corpus_map)),
-            self.status: view.status(selected.title(corpus_map)),
+            self.status: view.status(selected.title(corpus_map) + selected.aside),
         }

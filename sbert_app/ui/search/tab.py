@@ -182,7 +182,8 @@ class SearchTab:
         if values[self.query]:
             return self._search(values)
         within = values[self._session].get(Within)
-        empty = html.empty(f"{view.NO_QUERY} Only {within.title} are searched." if within else view.NO_QUERY)
+        only = f"{within.title[:1].lower()}{within.title[1:]}" if within else ""  # it begins with a number, "The" or "Row"
+        empty = html.empty(f"{view.NO_QUERY} Only {only} are searched." if within else view.NO_QUERY)
         return {self.chips: self._chips(values), self.hits: empty}
 
     def _chips(self, values: Values) -> Markup:
