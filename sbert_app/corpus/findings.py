@@ -128,6 +128,7 @@ class Findings:
             "exact": pairs.exact,
             "recall": self.recall,
             "seconds": self.seconds,
+            "cautions": list(self.mined.cautions),
             **({"collection": asdict(self.mined.joined)} if self.mined.joined else {}),
         }
 

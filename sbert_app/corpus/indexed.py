@@ -100,8 +100,10 @@ class IndexedCorpus:
     @property
     def unread(self) -> tuple[str, ...]:
         """A sentence on long texts that search does not read to their end, else nothing."""
+        if not self.lacks_passages:
+            return ()
         so_far = ", until the whole file is read" if self.growing else ""
-        return (f"{self.long_texts}: only their beginnings are compared by meaning{so_far}.",) if self.lacks_passages else ()
+        return (f"{self.long_texts}: of such a text only the beginning is compared by meaning{so_far}.",)
 
     @cached_property
     def tokens(self) -> TokenCache:

@@ -15,8 +15,8 @@ from sbert_app.vectors import Rows, Vectors, unit_rows
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
 
-# Taken off a passage's cosine to rank it: the best of many short passages is high by chance. Chosen on SciFact's train claims, where
-# 0.06 and 0.1 are alike (nDCG@10 66.2 and 65.9; without it 63.2, by the beginning alone 63.9).
+# Taken off a passage's cosine to rank it: the best of many short passages is high by chance. By SciFact's train claims, where 0.06
+# and 0.1 are alike (nDCG@10 66.2 and 65.9; without it 63.2, by the beginning alone 63.9).
 COST = 0.08
 BEFORE, AFTER = 2, 3  # neighbours of a passage: with it about 200 tokens, which models read at once
 AT_ONCE = 4_000_000  # characters tokenised between two looks at the stop button: a second or two

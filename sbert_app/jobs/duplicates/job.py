@@ -33,6 +33,10 @@ MOST_LISTED = 100_000  # pairs in one answer
 MOST_SCORED = 100  # pairs scored by the cross-encoder, one forward pass each
 MINE, GROUP = "compare", "group"  # stages
 MINING, SCORING = "mining", "second opinion"  # job names
+OF_BEGINNINGS = (
+    "of such a text only the beginning is compared. Similar rows begin alike and may differ further on: look at a group before you "
+    "remove rows. Passages that are used again inside longer texts are not found."
+)
 NO_GROUP = "This group is not in the list any more. Choose one from the list."
 
 
@@ -56,6 +60,7 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Steps:
         pairs (row1, row2 counted from 1, score, both sentences; best first), groups (representative: the row to keep, rows,
         size), rows, redundant (rows that could be removed), exact_copies (of a text),
         differing_copies and differing_columns (copies with other values there), threshold, floor (no pairs below it are kept),
+        cautions (what to mind: rows that the model hardly reads, texts of which only the beginning was compared),
         exact, recall (share of pairs found, for corpora too large for exact mining), overlap (with another file), second_opinion
         (with a cross-encoder: its name, what it was trained for, how to read its scores, and the pairs nearest to the threshold
         with them), seconds by stage.
@@ -141,8 +146,14 @@ def _mined(bench: Workbench, indexed: IndexedCorpus, opened: OpenCollection | No
     mined = (Step(s.stage, s.done, s.total, result=Mined(indexed, s.result, {}) if s.result else None) for s in compared)
     for step in join(opened) if opened else mined:
         seconds, found = time.perf_counter() - start, step.result
-        told = found and replace(found, seconds={MINE: seconds}, cautions=cautions(bench, found.indexed))
+        told = found and replace(found, seconds={MINE: seconds}, cautions=(*cautions(bench, found.indexed), *beginnings(found)))
         yield replace(step, seconds=seconds, result=told)
+
+
+def beginnings(mined: Mined) -> tuple[str, ...]:
+    """A sentence on texts of which only the beginning was compared, else nothing: texts of the same words are alike as a whole."""
+    long = "" if mined.early else mined.indexed.long_texts
+    return (f"{long}: {OF_BEGINNINGS}",) if long else ()
 
 
 @dataclass(frozen=True)

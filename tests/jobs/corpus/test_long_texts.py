@@ -10,6 +10,8 @@ from sbert_app.corpus.hits import MAXSIM, Indexing
 from sbert_app.corpus.indexed import DENSE, HYBRID, IndexedCorpus
 from sbert_app.jobs.corpus.job import INDEXING, index
 from sbert_app.jobs.corpus.opening import open_saved, saved_corpora
+from sbert_app.jobs.declaring.job import Call, outcome_of
+from sbert_app.jobs.duplicates.job import DUPLICATES, DuplicatesOptions
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.tables import read_table
 from sbert_app.ui.corpus import view as corpus_view
@@ -75,6 +77,14 @@ def test_a_hit_has_the_cosine_of_its_passage_and_is_saved_with_it(shared_bench, 
     saved = [next(search_view.hit_records(replace(hit, metadata={"passage": "p. 3"}))) for hit in result.hits]
     assert saved[0]["passage"] == passage and [record["passage_"] for record in saved] == ["p. 3"] * 3
     assert "passage" not in saved[1]
+
+
+def test_duplicates_tell_that_only_beginnings_were_compared(shared_bench, long_text, sentences):
+    session = indexed(shared_bench, [*sentences[700:710], long_text, f"{long_text} The end is another."])
+    found = outcome_of(DUPLICATES.steps(Call(shared_bench, session=session), DuplicatesOptions()))
+    told = "2 texts are longer than all-MiniLM-L6-v2 reads: of such a text only the beginning is compared."
+    assert found.summary["redundant"] == 1 and found.lines[0] in found.summary["cautions"]
+    assert [caution[: len(told)] for caution in found.summary["cautions"]] == [told]
 
 
 def test_token_vectors_of_a_row_and_of_its_passages_are_not_mixed_up(shared_bench, session, long_text):
