@@ -18,7 +18,7 @@ from sbert_app.grid.cell import Cell
 from sbert_app.grid.classes import Classes
 from sbert_app.grid.data_set import CLASSES, PAIR_CLASSES, RETRIEVAL, DataSet
 from sbert_app.grid.ranking import RANKING
-from sbert_app.grid.result import Grid
+from sbert_app.grid.result import SEEN_MARK, Grid
 from sbert_app.storage import writing_to
 from sbert_app.tables import csv_file
 from sbert_app.wording import times_100
@@ -134,7 +134,7 @@ def published(data_sets: tuple[DataSet, ...]) -> dict[str, list[float | None]]:
 def as_csv(grid: Grid) -> str:
     """One row for each cell, measures as fractions."""
     digits = {"value": 6, "low": 6, "high": 6, "seconds": 3}
-    columns = ("system", "model", "data_set", "task", "measure", "value", "low", "high", "sentences", "seconds", "day")
+    columns = ("system", "model", "data_set", "task", "measure", "value", "low", "high", "sentences", "seconds", "day", "seen")
     cells = ({name: getattr(cell, name) for name in columns} for cell in grid.measured.values())
     return csv_file([cell | {name: round(cell[name], places) for name, places in digits.items()} for cell in cells])
 
@@ -143,7 +143,8 @@ def as_markdown(grid: Grid) -> str:
     """A table of the main measures × 100 with their 95 % intervals; in bold the best and what may be as good."""
     header = ["system", *(data.name for data in grid.data_sets), *_mean_name(grid)]
     lines = [header, ["---", *("---:" for _ in header[1:])], *_rows(grid, "**{}**", " ({} to {})")]
-    return "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |\n" for line in lines)
+    table = "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |\n" for line in lines)
+    return "\n".join((table, *(f"{note}  " for note in _notes(grid)), ""))
 
 
 def as_latex(grid: Grid) -> str:
@@ -153,13 +154,25 @@ def as_latex(grid: Grid) -> str:
     rows = [header, *([_escaped(system), *(re.sub(r"−([\d.]+)", r"$-\1$", text) for text in cells)] for system, *cells in measured)]
     head, *body = (f"{' & '.join(row)} \\\\\n" for row in rows)
     columns = f"l{'r' * (len(header) - 1)}"
-    return f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{head}\\midrule\n{''.join(body)}\\bottomrule\n\\end{{tabular}}\n"
+    table = f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{head}\\midrule\n{''.join(body)}\\bottomrule\n\\end{{tabular}}\n"
+    notes = "\\\\\n".join(map(_escaped, _notes(grid)))
+    return f"{table}\n{{\\footnotesize {notes}}}\n".replace(SEEN_MARK, r"$^\dagger$").replace("×", r"$\times$")
 
 
 def _mean_name(grid: Grid) -> list[str]:
     """The heading of the mean; none where no two data sets have one measure."""
     count = len(grid.like)
     return [f"mean of {count}" if count < len(grid.data_sets) else "mean"] if count > 1 else []
+
+
+def _notes(grid: Grid) -> list[str]:
+    """What the figures are, what the mean is of, and which systems were trained on what they are measured on."""
+    measures: dict[str, list[str]] = {}
+    for data in grid.data_sets:
+        measures.setdefault(data.measure.replace("_", " "), []).append(data.name)
+    named = "; ".join(f"{measure}: {', '.join(names)}" for measure, names in measures.items())
+    mean = [f"Mean: of {', '.join(grid.data_sets[number].name for number in grid.like)}."] if _mean_name(grid) else []
+    return [f"× 100 with 95 % intervals. {named}. Bold: the best, and what may be as good.", *mean, *grid.seen()]
 
 
 def _rows(grid: Grid, bold: str, interval: str) -> list[list[str]]:
@@ -170,7 +183,8 @@ def _rows(grid: Grid, bold: str, interval: str) -> list[list[str]]:
         for number in range(len(grid.data_sets)):
             if cell := grid.measured.get((system, number)):
                 form = bold if system in level[number] else "{}"
-                cells.append(form.format(times_100(cell.value)) + interval.format(times_100(cell.low), times_100(cell.high)))
+                mark = SEEN_MARK if grid.was_seen(cell, number) else ""
+                cells.append(form.format(times_100(cell.value)) + mark + interval.format(times_100(cell.low), times_100(cell.high)))
             else:
                 cells.append("–")
         mean = [times_100(means[system]) if system in means else "–" for _ in _mean_name(grid)]

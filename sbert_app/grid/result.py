@@ -1,5 +1,6 @@
 """The grid so far: its systems and data sets, and of each cell the figure, why there is none, or nothing yet."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,6 +12,7 @@ from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_set import RETRIEVAL, UNITS, DataSet
 
 SEEN_SHARE = 0.01  # of a data set's pairs: fewer hardly change a figure, and even published parts share a few
+SEEN_MARK = "†"  # beside such a figure
 ALL_PAIRS = 10_000  # sentences, as in the paper
 Place = tuple[str, int]  # a system's name and a data set's number
 
@@ -67,6 +69,16 @@ class Grid:
     def was_seen(self, cell: Cell, number: int) -> bool:
         """Whether the system was trained on more than a few of the data set's pairs."""
         return cell.seen > SEEN_SHARE * self.data_sets[number].size
+
+    def seen(self, named: Callable[[str], str] = str) -> list[str]:
+        """Which figures say nothing about new sentences, and why. named: how a system is called."""
+        return [
+            f"{SEEN_MARK} {named(system)} was trained on {cell.seen:,} of the {data.size:,} pairs of {data.name}: "
+            "its figure there says nothing about new pairs."
+            for number, data in enumerate(self.data_sets)
+            for system, cell in self.figures(number).items()
+            if self.was_seen(cell, number)
+        ]
 
     @property
     def common(self) -> list[int]:

@@ -26,6 +26,8 @@ SCORES = "score scores similarity similarity_score relatedness relatedness_score
 LABELS = "label labels gold_label class relation is_duplicate duplicate entailment_judgment judgment judgement quality".split()
 SAME = "same entailment entails duplicate paraphrase similar equivalent match positive yes true y t gleich ja".split()
 DIFFERENT = "different no false n f not_duplicate dissimilar contradiction opposite negative ungleich nein".split()
+BLANKS = frozenset(("", "-", "?", "n/a", "na", "nan", "none", "null"))  # no label, in lower case
+NLI_CODES, ENTAILMENT, NO_GOLD = ("0", "1", "2"), "0", "-1"  # of entailment, neutral, contradiction, as SNLI and MNLI are published
 SAMPLE = 500  # rows
 MOST_VALUES = 10  # different values of a column that may hold labels
 
@@ -67,7 +69,11 @@ def guess_mapping(frame: pd.DataFrame) -> ColumnRoles:
             )
         first, second = prose[:2]
     target = target or _likely_target(frame, exclude={first, second, SHEET})
-    return ColumnRoles(target_kind(frame, target), (first, second), target) if target else ColumnRoles("positives", (first, second))
+    if not target:
+        return ColumnRoles("positives", (first, second))
+    if _has_nli_codes(frame, first, second, target):
+        return ColumnRoles("labelled", (first, second), target, ENTAILMENT)
+    return ColumnRoles(target_kind(frame, target), (first, second), target)
 
 
 def chosen_mapping(
@@ -102,6 +108,12 @@ def target_kind(frame: pd.DataFrame, column: str) -> str:
     distinct = len({value for value in numeric if math.isfinite(value)})
     # Two different numbers are labels, or three under a name such as "label"; more, or a name such as "score", are scores.
     return "labelled" if distinct <= (3 if plain_name(column) in LABELS else 2) and plain_name(column) not in SCORES else "scored"
+
+
+def _has_nli_codes(frame: pd.DataFrame, first: str, second: str, target: str) -> bool:
+    """Whether the labels of premise and hypothesis are numbers of NLI classes, with or without NO_GOLD."""
+    named = (plain_name(first), plain_name(second)) == ("premise", "hypothesis")
+    return named and set(frame[target].str.strip()) - {"", NO_GOLD} == set(NLI_CODES)
 
 
 def guess_positive(labels: Sequence[str]) -> tuple[str, bool]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.reader import existing
 from sbert_app.errors import UserError
-from sbert_app.labelled.columns import ColumnRoles, guess_positive, number
+from sbert_app.labelled.columns import BLANKS, ENTAILMENT, NO_GOLD, ColumnRoles, guess_positive, number
 from sbert_app.labelled.example_set import Examples as Examples
 from sbert_app.settings import ASSETS, Limits
 from sbert_app.tables import Skip, Table, read_table
@@ -91,7 +91,8 @@ def _problem(cells: Sequence[str], target: str, mapping: ColumnRoles) -> str:
         if value is None:
             return "score is not a number" if target else "blank score"
         return "" if math.isfinite(value) else "score is not finite"
-    return "blank label" if mapping.kind == "labelled" and not target else ""
+    blank = mapping.kind == "labelled" and (target.casefold() in BLANKS or (target, mapping.positive) == (NO_GOLD, ENTAILMENT))
+    return "blank label" if blank else ""
 
 
 def _check_enough(table: Table, mapping: ColumnRoles, positions: list[int], skipped: list[Skip], least: int) -> None:

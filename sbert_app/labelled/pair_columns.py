@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.reader import words_a_cell
 from sbert_app.errors import UserError
-from sbert_app.labelled.columns import guess_mapping, guess_positive, is_id, named_targets, number
+from sbert_app.labelled.columns import BLANKS, guess_mapping, guess_positive, is_id, named_targets, number
 
 SAMPLE = 200  # rows
 FEW_VALUES, OFTEN = 3, 4
 NO_LABELS = "none"
 LOWEST, HIGHEST = -1.0, 10.0  # grades of a column without a known name: other numbers may be lengths or years
-BLANKS = frozenset(("", "-", "?", "n/a", "na", "nan", "none", "null"))  # no label, in lower case
 MOST_TEXTS = 10  # different labels that are texts
 GRADED, TWO_VALUED = "scored", "labelled"  # as in columns.KINDS
 WAY_OUT = "Choose a column of numbers, or of two values such as same and different, or none."

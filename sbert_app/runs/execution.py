@@ -117,8 +117,8 @@ class Execution:
         """Write the final state. If the process is killed before this, resuming the run does it. A stopped run may continue."""
         if not result.stopped:
             self._run.drop_checkpoints()
-        message = f"Best checkpoint: step {result.best_step:,} of {result.steps:,}."
-        self._run.set_state(records.STOPPED if result.stopped else records.FINISHED, message)
+        state = records.STOPPED if result.stopped else records.FINISHED
+        self._run.set_state(state, f"Best checkpoint: step {result.best_step:,} of {result.steps:,}.")
 
     def _train(self, trainer: Trainer) -> Work[int | None]:
         """Train, from the checkpoint if there is one. Returns the step of the best weights, which the model now has, or None."""
@@ -207,9 +207,7 @@ class Execution:
 
     def _cosines(self, held_out: Examples) -> Work[Array | None]:
         """Those of the encoder that a cross-encoder is compared with, None for a trained encoder."""
-        if not self._plan.encoder:
-            return None
-        return (yield from predictions(self._load(self._plan.encoder), held_out, self._hardware))[1]
+        return (yield from predictions(self._load(self._plan.encoder), held_out, self._hardware))[1] if self._plan.encoder else None
 
     def _save_model(self, trainee: Siamese | PairTrainee, split: Split, result: RunResult) -> None:
         if self._run.model.exists():  # left by a killed process, or damaged: its weights may be others

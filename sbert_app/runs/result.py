@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_MOVED = 1_000  # held-out sentences whose neighbours are compared
 PERFECT = 0.9995  # is shown as 100.0
+REVERSED = -0.5  # the bundled requests, which are to turn a model round, begin at -0.3
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,12 @@ def tried_in_words(result: RunResult) -> str:
 
 
 def dev_warning(score: float | None) -> str:
-    """The warning about a dev part that scores 100.0 before training, "" for any other score."""
+    """The warning about a dev part that scores 100.0, or far below zero, before training, "" for any other score."""
+    if score is not None and score < REVERSED:
+        return (
+            f"Before training the dev part scored {times_100(score)}: the closer two sentences are, the lower their score. "
+            "Does the column hold distances? Then turn the scores round."
+        )
     if score is None or score < PERFECT:
         return ""
     return (

@@ -14,6 +14,8 @@ def test_a_folder_is_a_table_of_systems_and_data_sets(shell, tmp_path):
     lines = out.splitlines()
     assert lines[0] == "| system | pairs | topics |" and lines[2].startswith("| word-vectors |")
     assert "word-overlap on topics: Scores pairs only" in out and "same.csv: Every score" in out and "tf-idf on pairs" in err
+    alone = json.loads(shell("evaluate", tmp_path / "pairs.csv", "--systems", "tf-idf", "--json")[0])["tf-idf"]
+    assert alone["seen"] == 0 and alone["notes"] == ["Read as scored, columns sentence1, sentence2, score."]
     summary = json.loads(shell("evaluate", "--data", tmp_path, "--systems", "tf-idf", "--tasks", "scored", "--json")[0])
     assert list(summary) == ["pairs"] and summary["pairs"]["tf-idf"]["interval"][0] <= summary["pairs"]["tf-idf"]["spearman"]
 
@@ -37,6 +39,8 @@ def test_labelled_pairs_in_parts_are_learnt_from_too(shell, tmp_path):
 def test_without_a_file_or_a_folder_there_is_a_sentence(shell, tmp_path):
     assert "or a folder of them with --data" in shell("evaluate", status=2)[1]
     assert "There is no folder" in shell("evaluate", "--data", tmp_path / "nowhere", status=2)[1]
+    (tmp_path / "pairs.csv").write_text(PAIRS)
+    assert "not both" in shell("evaluate", tmp_path / "pairs.csv", "--data", tmp_path, status=2)[1]
 
 
 def test_figures_are_written_as_mteb_keeps_them(shell, write, tmp_path):

@@ -9,6 +9,7 @@ from sbert_app.errors import UserError
 from sbert_app.evaluation.agreement import spearman
 from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.data_set import PairSet
+from sbert_app.grid.export import as_csv, as_latex, as_markdown
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import System
 from sbert_app.labelled.columns import ColumnRoles, guess_mapping, number
@@ -17,6 +18,7 @@ from sbert_app.labelled.examples import read_examples
 from sbert_app.models.files.finding import CROSS_ENCODER
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
+from sbert_app.wording import times_100
 
 ROWS = 30
 
@@ -65,6 +67,17 @@ def test_columns_are_guessed_by_name_and_by_content(read, header, row, kind, tar
     assert len(reading.examples) == ROWS
 
 
+def test_numbers_of_nli_classes_are_labels_of_which_the_first_means_the_same(read):
+    reading = read(lines("premise,hypothesis,label", lambda i: f"{pair(i)},{i % 4 - 1}", 40))
+    assert reading.examples.labels == ("0", "1", "2") and reading.examples.labels[reading.examples.positive] == "0"
+    assert len(reading.examples) == 30 and {skip.reason for skip in reading.skipped} == {"blank label"}
+
+
+def test_a_label_that_says_nothing_is_no_label(read):
+    reading = read(lines("sentence1,sentence2,label", lambda i: f"{pair(i)},{['yes', 'no', 'NA'][i % 3]}", 60))
+    assert reading.examples.labels == ("no", "yes") and len(reading.examples) == 40 and len(reading.skipped) == 20
+
+
 def test_scores_of_any_range_are_rescaled_and_the_range_is_told(read):
     examples = read(lines("sentence1,sentence2,score", lambda i: f"{pair(i)},{1 + i % 5}")).examples
     assert examples.score_range == (1, 5)
@@ -102,7 +115,7 @@ def test_label_names_are_kept_and_one_means_the_same(read):
     ],
 )
 def test_the_label_that_means_the_same_is_named_guessed_and_doubted(read, labels, same, sure):
-    reading = read(lines("premise,hypothesis,label", lambda i: f"{pair(i)},{labels[i % len(labels)]}"))
+    reading = read(lines("sentence1,sentence2,label", lambda i: f"{pair(i)},{labels[i % len(labels)]}"))
     assert reading.examples.labels[reading.examples.positive] == same
     assert any("was guessed" in note for note in reading.notes) is not sure
 
@@ -213,3 +226,11 @@ def test_a_system_that_saw_the_pairs_is_not_called_best(scored):
     grid = Grid(("knows", "fair"), (data,), cells)
     assert cells["knows", 0].seen == 30 and spearman(cells["knows", 0].predicted, scored.gold) > cells["fair", 0].value
     assert grid.level(0) == ["fair"] and grid.was_seen(cells["knows", 0], 0)
+    (said,), table = grid.seen(), as_markdown(grid)
+    assert said.startswith(f"† knows was trained on 30 of the {len(scored)} pairs") and said in table
+    assert (
+        f"| knows | {times_100(cells['knows', 0].value)}† (" in table
+        and r"$^\dagger$" in as_latex(grid)
+        and "†" not in as_latex(grid)
+    )
+    assert as_csv(grid).splitlines()[1].endswith(",30")

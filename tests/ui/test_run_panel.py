@@ -119,6 +119,8 @@ def test_a_dev_part_that_is_perfect_before_training_or_that_no_checkpoint_beats_
     training = replace(progress, events=events, info=replace(progress.info, state="running"))
     assert warning in view.live(training) and warning not in view.live(replace(training, events=progress.events))
     assert warning in "".join(_lines(perfect.result, "model"))
+    distances = replace(progress, result=replace(progress.result, dev_before=-0.9))
+    assert "Does the column hold distances?" in verdict_view.verdict(distances)
     assert progress.result.dev_before == progress.of(Baseline)[0].score
     best = max(event.score for event in progress.of(DevScore))
     below, above = (replace(progress, result=replace(progress.result, dev_before=best + step)) for step in (0.01, -0.01))

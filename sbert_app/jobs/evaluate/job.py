@@ -18,6 +18,7 @@ from sbert_app.jobs.declaring.option import flag, local, names, option, output, 
 from sbert_app.jobs.evaluate.grid import fill
 from sbert_app.labelled.columns import has_pairs
 from sbert_app.labelled.example_set import Examples
+from sbert_app.labelled.examples import Reading
 from sbert_app.labelled.queries import judged_columns
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.step import Step
@@ -51,11 +52,11 @@ def evaluate(call: Call, options: EvaluateOptions) -> Steps:
     """Evaluate systems on labelled pairs, triplets or labelled sentences: Spearman, or the measures that fit the columns.
 
     Returns:
-        For each system: model, measures as fractions (spearman, pearson; average_precision, accuracy, f1; triplet_accuracy;
-        accuracy of a linear classifier; v_measure of clusters), the 95 % interval of the first, examples (of pairs), sentences,
-        seconds. For a folder the same for each data set, or the reason why not, and how many of the pairs the system was
-        trained on (seen); where a column is named subset, genre or topic, its measure by subset; of classes the protocol, of
-        pairs with two classes the f1.
+        For each system: model, measures as fractions (spearman, pearson; average_precision, accuracy and f1 at the best threshold
+        of these very pairs; triplet_accuracy; accuracy of a linear classifier; v_measure of clusters), the 95 % interval of the
+        first, examples (of pairs), sentences, seconds and day (of the measurement), how many of the pairs the system was trained
+        on (seen), notes (how a file was read). For a folder the same for each data set, or the reason why not; where a column is
+        named subset, genre or topic, its measure by subset; of classes the protocol, of pairs with two classes the f1.
     """
     bench, systems = call.bench, options.systems or [SBERT]
     check_names(bench, systems)
@@ -81,7 +82,7 @@ def evaluate(call: Call, options: EvaluateOptions) -> Steps:
         reasons = ["", *failed, *unreadable] if failed or unreadable else []
         yield Outcome(_summary(grid), [*as_markdown(grid).splitlines(), *_protocols(grid), *reasons])
     else:
-        yield _of_one(call, grid, pairs.examples if pairs else None)
+        yield _of_one(call, grid, pairs)
 
 
 def _asks_for_measures(options: EvaluateOptions) -> bool:
@@ -92,6 +93,8 @@ def _asks_for_measures(options: EvaluateOptions) -> bool:
 def _read(call: Call, options: EvaluateOptions) -> tuple[tuple[DataSet, ...], tuple[str, ...]]:
     """The data sets with the tasks that are asked for, and which files could not be read. Raises UserError without any."""
     limits, tasks, quick = call.bench.settings.limits, options.tasks, options.quick
+    if options.data is not None and call.table is not None:
+        raise UserError("Give a file, or a folder with --data, not both.")
     if options.data is not None:
         read = list(read_folder(options.data, limits))
         data_sets = tuple(each for data in read if isinstance(data, DataSet) for each in by_tasks(data, tasks, quick))
@@ -110,7 +113,7 @@ def _read(call: Call, options: EvaluateOptions) -> tuple[tuple[DataSet, ...], tu
     return data_sets, ()
 
 
-def _of_one(call: Call, grid: Grid, pairs: Examples | None) -> Outcome:
+def _of_one(call: Call, grid: Grid, pairs: Reading | None) -> Outcome:
     """The outcome for a single data set; for pairs whose measures alone are asked for, these. Raises UserError for no figure."""
     for reason in grid.cells.values():
         if isinstance(reason, str):
@@ -119,12 +122,15 @@ def _of_one(call: Call, grid: Grid, pairs: Examples | None) -> Outcome:
     for cell in grid.measured.values():
         measures, count = cell.measures, f"{cell.sentences:,} sentences"
         if pairs:
-            measures, count = measures | _of_head(call, cell, pairs), f"{len(pairs):,} examples"
-            about = {"interval": [cell.low, cell.high], "examples": len(pairs), "sentences": cell.sentences}
-            summary[cell.system] = {"model": cell.model, **measures, **about, "seconds": cell.seconds}
+            examples = pairs.examples
+            measures, count = measures | _of_head(call, cell, examples), f"{len(examples):,} examples"
+            about = {"interval": [cell.low, cell.high], "examples": len(examples), "sentences": cell.sentences}
+            about |= {"seconds": cell.seconds, "day": cell.day, "seen": cell.seen, "notes": remarks(pairs)}
+            summary[cell.system] = {"model": cell.model, **measures, **about}
         figures = "  ".join(f"{name} {100 * value:.2f}" for name, value in measures.items())
-        lines.append(f"{cell.system:14} {figures}  ({count}, {cell.seconds:.1f} s)")
-    return Outcome(summary, [*lines, *_protocols(grid)])
+        between = f"95 % interval {100 * cell.low:.2f} to {100 * cell.high:.2f}"
+        lines.append(f"{cell.system:14} {figures}  ({between}, {count}, {cell.seconds:.1f} s on {cell.day})")
+    return Outcome(summary, [*lines, *grid.seen(), *_protocols(grid)])
 
 
 def _of_head(call: Call, cell: Cell, pairs: Examples) -> dict[str, float]:

@@ -8,7 +8,7 @@ from sbert_app.evaluation.paper import SOURCE
 from sbert_app.grid import systems
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.export import published
-from sbert_app.grid.result import Grid, Place, difference
+from sbert_app.grid.result import SEEN_MARK, Grid, Place, difference
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, duration, plural, spoken, times_100
 
@@ -36,7 +36,6 @@ MEASURES = {
     "ndcg_at_10": "nDCG@10",
     "v_measure": "V-measure",
 }
-SEEN_MARK = "†"
 NOTHING = "Choose systems and data sets, then measure: each cell fills as soon as it is known."
 HOW_TO_READ = (
     "All figures × 100, below them the range of 95 % of the data's resamples. Bold: the best, and what may be as good by chance. "
@@ -147,19 +146,9 @@ def in_words(grid: Grid, choice: systems.Choice) -> Markup:
             reasons[cell].append(name)
     empty = [f"No figure for {_list(names)}: {reason[:1].lower()}{reason[1:]}" for reason, names in reasons.items()]
     made = [f"{data.name} {data.purpose}" for data in grid.data_sets if data.purpose]
+    seen = grid.seen(lambda system: name_of(system, choice.model))
     no_mean = NO_MEAN if len(grid.data_sets) > 1 and len(grid.like) < 2 else ""
-    return html.notes([*sentences, *made, *_seen(grid, choice.model), *empty, no_mean, *grid.unreadable])
-
-
-def _seen(grid: Grid, model: str) -> list[str]:
-    """Which figures say nothing about new sentences, and why."""
-    return [
-        f"{SEEN_MARK} {name_of(system, model)} was trained on {cell.seen:,} of the {grid.data_sets[number].size:,} pairs of "
-        f"{grid.data_sets[number].name}: its figure there says nothing about new pairs."
-        for number in range(len(grid.data_sets))
-        for system, cell in grid.figures(number).items()
-        if grid.was_seen(cell, number)
-    ]
+    return html.notes([*sentences, *made, *seen, *empty, no_mean, *grid.unreadable])
 
 
 def _sentence(grid: Grid, number: int, model: str) -> str:
