@@ -171,7 +171,7 @@ def test_a_split_that_shares_sentences_says_so_wherever_its_result_is(bench, tin
     assert facts["examples_needed"] is None or facts["verdict"] == "no clear change"
     assert (progress.info.file, progress.info.fingerprint) == (LABELLED, data.split.fingerprint)
     line = bench.runs.overview(running.rows(bench))[0]
-    assert (line.info.id, line.verdict.word, line.base) == (run.id, facts["verdict"], tiny) and line.nbytes > 3_000_000
+    assert (line.info.id, line.verdict.word, line.plan.base) == (run.id, facts["verdict"], tiny) and line.nbytes > 3_000_000
     old = {key: value for key, value in running.find(bench, run.id).facts.items() if key not in ("split", "file")}
     write_object(running.find(bench, run.id).folder / "plan.json", old)  # as an older version wrote it
     progress = running.state(bench, run.id)
