@@ -57,11 +57,13 @@ def encode(call: Call, options: EncodeOptions) -> Steps:
     """Embed every sentence: (n, dim) float32 in file order, without blank rows.
 
     Returns:
-        sentences (n), skipped (row and reason, the first 100: they have no embedding), dim, seconds, sentences_per_second, dtype,
-        device, precision, notes; embeddings (a list of lists, null for more than 100 sentences); and a file for numpy.load.
+        sentences (n), columns (which they are from), skipped (row and reason, the first 100: they have no embedding), dim, seconds,
+        sentences_per_second, dtype, device, precision, notes; embeddings (a list of lists, null for more than 100 sentences); and a
+        file for numpy.load.
     """
     table, bench, done = call.required_table(), call.bench, 0
-    corpus = read_corpus(table, call.columns or [guess_column(table.frame)], bench.settings.limits)
+    columns = call.columns or [guess_column(table.frame)]
+    corpus = read_corpus(table, columns, bench.settings.limits)
     encoder = bench.registry.encoder(options.model)
     embeddings = np.empty((len(corpus), encoder.dim), dtype=np.float32)
     with bench.lines.corpora.join(call.stop) as waiting:
@@ -75,6 +77,7 @@ def encode(call: Call, options: EncodeOptions) -> Steps:
     path = call.write(options.out, FILE, lambda path: np.save(path, embeddings))
     summary: dict[str, Any] = {
         "sentences": len(corpus),
+        "columns": columns,
         "skipped": [asdict(skip) for skip in corpus.skipped[:MOST_LISTED]],
         "dim": encoder.dim,
         "seconds": seconds,
@@ -86,7 +89,7 @@ def encode(call: Call, options: EncodeOptions) -> Steps:
     }
     if call.folder:
         summary["embeddings"] = embeddings.tolist() if len(corpus) <= MOST_LISTED else None
-    line = f"{len(corpus):,} sentences in {seconds:.1f} s ({len(corpus) / seconds:,.0f}/s) -> {path}"
+    line = f"{len(corpus):,} sentences from {', '.join(columns)} in {seconds:.1f} s ({len(corpus) / seconds:,.0f}/s) -> {path}"
     yield Outcome(summary, [line, *skipped_summary(corpus.skipped)], file=path)
 
 

@@ -39,6 +39,7 @@ def test_rows_without_an_embedding_are_told(shell, write, tmp_path):
 
 def test_encode_writes_an_array_in_file_order(shell, tmp_path, encoder, sentences):
     result = json.loads(shell("encode", TICKETS, "--out", str(tmp_path / "e.npy"), "--json")[0])
+    assert result["columns"] == ["text"]
     embeddings = np.load(tmp_path / "e.npy")
     assert embeddings.shape == (len(sentences), 384) == (result["sentences"], result["dim"])
     assert result["dtype"] == str(embeddings.dtype) == "float32" and result["device"] == "cpu"
