@@ -46,8 +46,8 @@ def beside(bench, session, other, *values, **named):
     return job.beside(bench, session, other, asked(*values, **named))
 
 
-def more_like(bench, session, row, *values, ranking=DENSE):
-    return job.more_like(bench, session, row, asked("", *values, ranking=ranking))
+def more_like(bench, session, row, *values, ranking=DENSE, passage=None):
+    return job.more_like(bench, session, row, asked("", *values, ranking=ranking), passage)
 
 
 def explain(bench, session, *values):

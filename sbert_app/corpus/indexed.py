@@ -120,7 +120,7 @@ class IndexedCorpus:
     def cosines(self, query: Vectors, rows: Rows) -> tuple[Vectors, Rows]:
         """The cosine of each row with a unit query, (dim,), and the number of the passage it is of, -1 for its own embedding."""
         closeness, passages = self.closeness(query, rows)
-        return closeness + np.float32(COST) * (passages >= 0), passages
+        return closeness + (COST * (passages >= 0)).astype(np.float32), passages
 
     def closeness(self, query: Vectors, rows: Rows) -> tuple[Vectors, Rows]:
         """What each row is ranked by: its cosine, of a passage COST less; and the number of the passage, as `cosines` gives it."""

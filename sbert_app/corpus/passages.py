@@ -45,6 +45,11 @@ class Passages:
         """The characters of a passage in the text of its row."""
         return int(self.spans[number, 0]), int(self.spans[number, 1])
 
+    def at(self, row: int, start: int) -> int | None:
+        """The number of the passage of a row that begins at this character, None if there is none."""
+        numbers = np.flatnonzero((self.rows == row) & (self.spans[:, 0] == start))
+        return int(numbers[0]) if len(numbers) else None
+
     def around(self, number: int) -> Span:
         """The characters of a passage with its neighbours in the same row: what is compared token by token, in its context."""
         first, last = (int(np.searchsorted(self.rows, self.rows[number], side=side)) for side in ("left", "right"))

@@ -87,6 +87,14 @@ def test_a_menu_that_is_left_as_it_was_neither_searches_nor_overtakes_what_is_as
     assert "charged twice" in tab._on_menu(values)[tab.hits]  # those of the picked row are by words
 
 
+def test_more_like_this_means_the_passage_on_the_card(tab, session, values, monkeypatch):
+    asked = []
+    monkeypatch.setattr("sbert_app.ui.search.tab.more_like", lambda *given: asked.append(given[-1]) or search(*given[:2], given[3]))
+    for passage in (70, None, "7"):
+        tab._on_picked(values, sent(row=3, passage=passage))
+    assert asked == [70, None, None]
+
+
 def test_what_comes_with_a_corpus_leaves_the_answer_to_what_was_asked_since_it_opened(tab, session, values):
     tab._on_search(values | {tab.query: "no sound"})
     late = tab._on_opened(values)

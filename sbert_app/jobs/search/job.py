@@ -109,14 +109,17 @@ def beside(bench: Workbench, session: Session, other: str, asked: SearchOptions)
     return _ranked(bench, former.indexed, replace(asked, ranking=DENSE))
 
 
-def more_like(bench: Workbench, session: Session, row: int | None, asked: SearchOptions) -> SearchResult:
+def more_like(
+    bench: Workbench, session: Session, row: int | None, asked: SearchOptions, passage: int | None = None
+) -> SearchResult:
     """Find the sentences closest to a row of the corpus (numbered as in the file), without the row itself, instead of to the query.
 
-    Of a collection the id of the row is meant, which for its first file is that number.
+    Of a collection the id of the row is meant, which for its first file is that number. passage: the first character of the passage
+    of a long text that is meant instead of its beginning.
     """
     opened = _opened(session)
     most = MOST_ID if isinstance(opened, OpenCollection) else int(opened.corpus.rows[-1])
-    return _ranked(bench, opened, asked, validation.whole_number(row, "row", 1, most))
+    return _ranked(bench, opened, asked, validation.whole_number(row, "row", 1, most), passage)
 
 
 def _opened(session: Session) -> IndexedCorpus | OpenCollection:
@@ -126,9 +129,16 @@ def _opened(session: Session) -> IndexedCorpus | OpenCollection:
 
 
 def _ranked(
-    bench: Workbench, opened: IndexedCorpus | OpenCollection, asked: SearchOptions, like: int | None = None
+    bench: Workbench,
+    opened: IndexedCorpus | OpenCollection,
+    asked: SearchOptions,
+    like: int | None = None,
+    passage: int | None = None,
 ) -> SearchResult:
-    """The best rows of the `top` best texts. like: a row, of a collection its id, that is itself the query, and is left out."""
+    """The best rows of the `top` best texts. like: a row, of a collection its id, that is itself the query, and is left out.
+
+    passage: where the part of that row begins that is the query.
+    """
     collection, filters = opened if isinstance(opened, OpenCollection) else None, asked.filters or {}
     if collection and asked.way not in OFFERED:
         raise UserError(
@@ -140,7 +150,7 @@ def _ranked(
     if like is None:
         query, (vector, before) = asked.query, encode_query(bench.device, asked.query, encoder)
     else:
-        (query, vector), before = _row(opened, like), {}
+        (query, vector), before = _row(opened, like, passage), {}
     depth = max(asked.top, COMPARED) if asked.way == MAXSIM else asked.top
     own = -1 if collection or like is None else indexed.corpus.index_of(like)
     way = HYBRID if asked.way == MAXSIM else asked.way
@@ -157,11 +167,14 @@ def _ranked(
     return replace(result, searched=ranked.fitting, store=collection.store(bool(filters))) if collection else result
 
 
-def _row(opened: IndexedCorpus | OpenCollection, row: int) -> tuple[str, Vectors]:
-    """The text of a row and its unit embedding, (dim,). Raises UserError if what is open does not have it."""
+def _row(opened: IndexedCorpus | OpenCollection, row: int, passage: int | None) -> tuple[str, Vectors]:
+    """The text of a row or of its passage, and the unit embedding, (dim,). Raises UserError if it is not in what is open."""
     if isinstance(opened, IndexedCorpus):
         place = opened.corpus.index_of(row)
         opened.fill(np.array([place]))
+        parts = opened.passages
+        if parts and passage is not None and (number := parts.at(place, passage)) is not None:
+            return opened.corpus.sentences[place][slice(*parts.span(number))], parts.embeddings[number]
         return opened.corpus.sentences[place], opened.embeddings[place]
     with opened.reading():
         table = opened.collection.fetch([row])

@@ -41,10 +41,11 @@ def card(hit: Hit, words: frozenset[str], moved: str | Markup, grade: int | None
         '<div class="hit-body">{sentence}{same}{why}<ul class="chips">{chips}</ul>'
         '<div class="judge" role="group" aria-label="Row {place} answers my query"><span>Answers my query:</span>{grades}</div>'
         '</div><button type="button" class="more" '
-        'data-row="{row}" aria-label="More like this: row {place}">More like this</button></li>'
+        'data-row="{row}"{passage} aria-label="More like this: row {place}">More like this</button></li>'
     ).format(
         score=hit.score, bars=bars, moved=moved, sentence=_sentence(hit, words), same=_same(hit), why=_matched_words(hit),
         chips=_metadata(hit), grades=Markup().join(grades), row=hit.row, place=hit.place,
+        passage=Markup(' data-passage="{}"').format(hit.passage[0]) if hit.passage else "",
     )  # fmt: skip
 
 

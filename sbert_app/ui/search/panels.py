@@ -32,13 +32,13 @@ ABOUT = """
 
 **Compare with**: a second ranking beside the first; the former model's too, once the corpus was indexed again with another one.
 """
-# "picked" is a custom event: a row to look for more like it, a number of hits, a ranking to compare with, or a filter to remove.
+# "picked" is a custom event: a row or passage to find more like it, a number of hits, a ranking to compare with, or a filter
 PICKED = """
 element.addEventListener('click', event => {
   const button = event.target.closest('button:is([data-row], [data-top], [data-beside], [data-filter])');
   if (!button) return;
-  const { row, top, beside, filter } = button.dataset;
-  trigger('picked', { row: Number(row), top: Number(top), beside, filter });
+  const { row, passage, top, beside, filter } = button.dataset;
+  trigger('picked', { row: Number(row), passage: passage && Number(passage), top: Number(top), beside, filter });
 });
 studio.follow(element);
 """

@@ -149,10 +149,10 @@ class SearchTab:
             return self._search(values, top=top)
         if beside := picked.get("beside"):
             return {options.beside: beside} | self._search(values | {options.beside: beside})
-        session, row = values[self._session], picked.get("row")
+        session, row, passage = values[self._session], picked.get("row"), picked.get("passage")
         asked = self._read(values | {self.query: f"row {row}"})
         with options.asking(values) as run:
-            result = more_like(self._bench, session, row, asked)
+            result = more_like(self._bench, session, row, asked, passage if type(passage) is int else None)
         hits, chips = self._results(session, result), self._chips(values)
         return self._unless_overtaken(run, {self.query: result.query, self.hits: hits, self.chips: chips})
 

@@ -101,6 +101,16 @@ def test_more_like_a_long_text_leaves_it_out_with_all_its_passages(shared_bench,
         assert len(hits) == len(lines) - 1 and 31 not in [hit.row for hit in hits]
 
 
+def test_more_like_a_passage_is_like_the_passage_on_the_card(shared_bench, session, long_text):
+    found = search(shared_bench, session, QUERY, 1)
+    start, end = found.hits[0].passage
+    assert f'data-row="31" data-passage="{start}"' in search_view.results(found)
+    like, first = (more_like(shared_bench, session, 31, 3, passage=passage) for passage in (start, 1))
+    assert like.query == long_text[start:end] and first.query == long_text and 31 not in [hit.row for hit in like.hits]
+    passage, row = shared_bench.registry.encoder().encode([like.query, like.hits[0].sentence])
+    assert like.hits[0].score == pytest.approx(float(passage @ row), abs=2e-3)
+
+
 def test_filters_and_the_cross_encoder_read_the_passage(bench, lines, write):
     rows = pd.DataFrame({"text": lines, "odd": np.arange(len(lines)) % 2})
     session = indexed(bench, read_table(write("long.csv", rows.to_csv(index=False)), bench.settings.limits))
