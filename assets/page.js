@@ -174,6 +174,7 @@
     if (more) {
       const open = more.closest('.hit').classList.toggle('unfolded');
       more.closest('.hit').querySelectorAll('button[data-unfold]').forEach(button => button.setAttribute('aria-expanded', open));
+      if (open) more.closest('.hit').querySelector('.whole .passage')?.scrollIntoView({ block: 'center' });
     }
   });
 

@@ -45,6 +45,15 @@ def test_a_long_text_begins_with_the_sentence_that_matches_best_until_it_is_unfo
     assert page.split('class="whole"')[1].count("Nothing to see") == 20
 
 
+def test_the_passage_of_a_whole_text_is_marked():
+    text = "Nothing to see in this one. " * 20 + "The <parcel> is lost. " + "More of nothing follows here. " * 20
+    start = text.index("The <")
+    page = card(Hit(1, 7, 0.6, text, {}, passage=(start, start + 21)), frozenset({"parcel"}), "")
+    whole = page.split('class="whole" dir="auto">')[1].split("</p>")[0]
+    assert '<span class="passage">The &lt;<mark style="--w:1.00">parcel</mark>&gt; is lost.</span> More' in whole
+    assert whole.striptags() == " ".join(text.split())
+
+
 def test_a_logit_gets_no_bar():
     logit = replace(HIT, cross_score=7.5)
     shared = replace(HIT, cross_score=0.5, cross_share=0.5)

@@ -97,7 +97,8 @@ def test_figures_show_markup_as_text():
 def test_a_column_is_named_as_in_the_file():
     records = [{"row": 1, "sentence": "a", "cluster": "b", "map_x": 0.0, "map_y": 0.0, "R&D": "x&y"}]
     card = map_lists._card(records[0], 0)
-    assert "R&amp;D <em>x&amp;y</em></span>" in card and "cosine" not in card
+    assert "R&amp;D <em>x&amp;y</em></span>" in card and "cosine" not in card and "<details>" not in card
+    assert "<details><summary" in map_lists._card(records[0] | {"sentence": "a " * 300}, 0)
 
 
 def test_metadata_does_not_overwrite_the_hits_own_columns():

@@ -29,6 +29,8 @@ BUTTON = Markup(
     "</button>{}</li>"
 )
 ROWS = Markup('{}{}<ol class="selection" aria-label="{}" tabindex="0">{}</ol>{}')
+LONG = 400  # characters; a longer text is folded
+LONG_TEXT = Markup('<details><summary dir="auto" title="Show the whole text">{}</summary></details>')
 IN_CLUSTER = Markup('<span><i style="background:{}"></i>{}</span>')
 INSIDE = Markup('<button type="button" class="unfold" data-tab="Search" data-inside>Search inside</button>')
 # assets/map_clusters.js turns the name into a text field, which shows data-made when it is empty.
@@ -135,7 +137,8 @@ def _card(record: dict[str, object], mark: Markup, own: Sequence[str] = OWN_KEYS
     row = record["row"]  # its number, or its name where it is of one of several files
     place = f"{row:,}" if isinstance(row, int) else row
     facts = Markup("{}<span>row {}</span>{}{}").format(score, place, mark, Markup().join(columns[:METADATA_SHOWN]))
-    return Markup('<li><p dir="auto">{}</p><small>{}</small></li>').format(record["sentence"], facts)
+    text = LONG_TEXT if len(str(record["sentence"])) > LONG else Markup('<p dir="auto">{}</p>')
+    return Markup("<li>{}<small>{}</small></li>").format(text.format(record["sentence"]), facts)
 
 
 def nearest_title(query: QueryOnMap, rows: PlacedRows) -> str:

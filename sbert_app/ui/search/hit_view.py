@@ -22,6 +22,7 @@ LEAST_SIMILARITY = 0.3  # of two words in their sentences; below it they do not 
 Mark = tuple[int, int, float]  # first character, last + 1, strength 0..1
 
 _MARK = Markup('<mark style="--w:{:.2f}">{}</mark>')
+_WHOLE = Markup('{}<span class="passage">{}</span>{}')
 _GRADE = Markup('<button type="button" data-judge="{}" data-of="{}" aria-pressed="{}">{}</button>')
 
 
@@ -64,7 +65,9 @@ def _sentence(hit: Hit, words: frozenset[str]) -> Markup:
     """
     marks, end = _marks(hit, words), len(hit.title)
     title = Markup("<strong>{}</strong>").format(_marked(hit.sentence, marks, 0, end)) if end else Markup()
-    whole = title + _marked(hit.sentence, marks, end, len(hit.sentence))
+    first, last = (max(end, place) for place in hit.passage or (end, end))
+    parts = [_marked(hit.sentence, marks, *span) for span in ((end, first), (first, last), (last, len(hit.sentence)))]
+    whole = title + _WHOLE.format(*parts) if hit.passage else title + parts[2]
     paragraph = Markup('<p dir="auto">{}</p>').format(whole)
     if len(hit.sentence) <= LONG:
         return paragraph
