@@ -142,7 +142,7 @@ def _remarks(examples: Examples, mapping: ColumnRoles, spellings: list[str], cut
             remarks.append(f"Labels that differ in capitals only count as one: {', '.join(variants[:5])}.")
         if mapping.positive not in examples.labels and not guess_positive(examples.labels)[1]:
             same = examples.labels[examples.positive]
-            remarks.append(f"The label '{same}' was guessed to mean “the same”: check it under Columns, or write “same” in the file.")
+            remarks.append(f"The label '{same}' was guessed to mean “the same”: check it under Columns, or write “same” there.")
     if cut:
         remarks.append(f"Cut to {most:,} characters: {row_list(cut)}.")
     if mapping.target:
