@@ -7,7 +7,7 @@ const mapNames = (() => {
   // Where a cluster's name may be: on its centre, else beside it, ever farther: [sideways, upright, pixels between].
   const around = (shifts, gaps) => gaps.flatMap(gap => shifts.flatMap(shift =>
     [[shift, -1, gap], [shift, 1, gap], ...(Math.abs(shift) < 1 ? [[1, shift, gap], [-1, shift, gap]] : [])]));
-  const SHARE = 0.2, FARTHEST = 180; // the widest gap: of the map's width, and pixels
+  const SHARE = 0.3, FARTHEST = 180; // the widest gap: of the map's width, and pixels
   const upTo = step => Array.from({length: FARTHEST / step}, (_, i) => 8 + step * i);
   const PLACES = [[0, 0, 0], ...around([0, 0.3, -0.3, 0.6, -0.6, 1, -1], upTo(10))];
   const MORE_PLACES = around(Array.from({length: 41}, (_, i) => (i - 20) / 20), upTo(4)); // for names that have none of those
