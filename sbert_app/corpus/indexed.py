@@ -102,8 +102,8 @@ class IndexedCorpus:
         """A sentence on long texts that search does not read to their end, else nothing."""
         if not self.lacks_passages:
             return ()
-        so_far = ", until the whole file is read" if self.growing else ""
-        return (f"{self.long_texts}: of such a text only the beginning is compared by meaning{so_far}.",)
+        rest = " until the whole file is read." if self.growing else ". Index the file again to search the rest too."
+        return (f"{self.long_texts}: of such a text only the beginning is compared by meaning{rest}",)
 
     @cached_property
     def tokens(self) -> TokenCache:

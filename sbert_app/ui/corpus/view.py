@@ -191,13 +191,10 @@ def _truncated(indexed: IndexedCorpus) -> str:
     """What becomes of texts that are longer than the model reads, "" if there are none."""
     if not indexed.truncated:
         return ""
-    long = indexed.long_texts
-    if indexed.growing:
-        return f"{long}: only the beginning is searched until the whole file is read."
-    if indexed.lacks_passages:
-        return f"{long}: only the beginning is searched. Index the file again to search the rest too."
+    if indexed.unread:
+        return indexed.unread[0]
     parts = amount(len(indexed.passages or ()), "passage")
-    return f"{long}. Search reads all of it, in {parts}; map and duplicates read only the beginning."
+    return f"{indexed.long_texts}. Search reads all of it, in {parts}; map and duplicates read only the beginning."
 
 
 def stale(other: OtherIndex | None) -> Markup:

@@ -34,8 +34,8 @@ LEAKS = "{} removed, because the same pair is in the dev or held-out part."
 FEW = "Only {} held-out examples. Too few examples to judge. Upload at least 100 rows."
 ESTIMATING = Markup('<p class="estimate">Timing a few batches to estimate the duration …</p>')
 TRIES = (
-    "The preset chooses. “Best for my data”: each objective that fits is trained for a short time, the one with the best dev score "
-    "to the end; the mean of its last weights is kept."
+    "The preset chooses. “Best for my data”: each objective that fits is trained for a short time; the first is trained to the "
+    "end, or another whose dev score is a point better. The mean of its last weights is kept."
 )
 
 

@@ -106,8 +106,8 @@ def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str], 
     delimiter = corpus_map.projection.indexed.corpus.form.delimiter
     save = html.downloads("selection", records, delimiter) if len(rows) <= SAVED_IN_PAGE else Markup()
     pencil = _rename(corpus_map, selected.cluster) if selected.cluster is not None and selected.cluster != OUTLIER else ""
-    named, inside_it = selected.title(corpus_map), INSIDE if inside else ""
-    title = Markup("<span><b>{}</b>{}{}</span> {}").format(named, selected.aside, pencil, inside_it)
+    name, button = selected.title(corpus_map), INSIDE if inside else ""
+    title = Markup("<span><b>{}</b>{}{}</span> {}").format(name, selected.aside, pencil, button)
     head = html.head(title, save) + html.cautions(selected.notes)
     about = html.hint(Markup("Distinctive words: <b>{}</b>").format(", ".join(words))) if words else ""
     about += html.hint(_clusters_of(corpus_map, rows)) if selected.cluster is None else ""

@@ -156,7 +156,7 @@ def test_a_corpus_saved_without_passages_gets_them_when_it_is_indexed_again(benc
     open_saved(bench, session, saved)
     older = search(bench, session, QUERY, 3, ranking=DENSE)
     assert len(older.hits) == 3 and not any(hit.passage for hit in older.hits)
-    assert "only the beginning is searched. Index the file again" in corpus_view.card(session.get(IndexedCorpus))
+    assert "only the beginning is compared by meaning. Index the file again" in corpus_view.card(session.get(IndexedCorpus))
     again, events = indexing(bench, lines)
     assert events[-1].stage == "Indexed" and events[-1].skipped == events[-1].total  # from the cache: nothing is encoded
     assert search(bench, again, QUERY, 1).hits[0].row == 31
