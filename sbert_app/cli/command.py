@@ -136,7 +136,7 @@ def _run(job: Job, bench: Workbench, options: Any, subject: Mapping[str, Any]) -
         return run_to_outcome(job.steps(call, options))
     start = time.perf_counter()
     if store is None:
-        before, asked = INDEX_CORPUS, IndexOptions(subject["indexed_with"], getattr(options, "whole", True))
+        before, asked = INDEX_CORPUS, IndexOptions(subject["indexed_with"], getattr(options, "reads_all", True))
     else:
         before, asked = OPEN_COLLECTION, OPEN_COLLECTION.options(store)
     indexed = run_to_outcome(before.steps(call, asked))

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.corpus.ranking.lexical import Span
 from sbert_app.corpus.ranking.maxsim import WordMatch
+from sbert_app.wording import amount
 
 MAXSIM = "maxsim"  # a way to rank: hybrid, and the best hits compared token by token
 RANKINGS = {
@@ -18,6 +19,7 @@ RANKINGS = {
 DEFAULT_RANKING = MAXSIM
 FORMER_MODEL = "former"  # what can stand beside the hits, as any of RANKINGS
 NAMED, MOST_REPEATS = 10, 2_000  # rows that repeat the text of a hit: named on it; of all hits, in files
+MOST_ROWS = 10_000  # with a cosine of at least something
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,20 @@ class SearchResult:
     read: int | None = None  # how many rows the model has read, None for all
     # By the row of a hit, the other rows with its text, each with its metadata; of all hits at most MOST_REPEATS.
     repeats: Mapping[int, list[tuple[int | str, dict[Any, Any]]]] = field(default_factory=dict)
+
+    @property
+    def extent(self) -> str:
+        """The number of hits, of all rows with their texts if these are more, and of how many rows."""
+        texts, copies, rows = len(self.hits), sum(hit.copies for hit in self.hits), f"{self.searched:,}"
+        shown = f"{amount(texts, 'text')} in {texts + copies:,} rows" if copies else f"{texts:,}"
+        rows += f" ({self.read:,} read so far)" if self.read is not None else ""
+        if self.store:
+            return f"{shown} of {rows}{', of those that fit the filters' if self.store.filtered else ''}"
+        return f"{shown} of {rows}" if self.fitting == self.searched else f"{shown} of {self.fitting:,} that fit ({rows} in all)"
+
+    def counted(self, least: float) -> str:
+        """How many there are, if these are all with such a cosine."""
+        return f"{self.extent} have a cosine of at least {least:g} with “{self.query}”."
 
 
 @dataclass(frozen=True)

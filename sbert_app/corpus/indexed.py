@@ -186,7 +186,7 @@ class IndexedCorpus:
         return Ranking(rows, *self.cosines(query, rows), milliseconds, fitting, own_words, fused, coverage, notes, mask)
 
     def _closest(self, query: Vectors, top: int, mask: NDArray[np.bool_] | None) -> Rows:
-        if mask is None:
+        if mask is None and top < len(self.corpus):
             scores, rows = self.index.search(query[None], top)
             scores, rows = scores[0], rows[0]
             own: Rows = rows[rows >= 0]
@@ -196,8 +196,8 @@ class IndexedCorpus:
             least = float(scores[-1]) if len(rows) >= top else -np.inf
             remaining = np.union1d(own, self.passages.closest_rows(query, top, least))
         else:
-            # An index would miss rows that a narrow filter leaves: compare the remaining rows exactly.
-            remaining = np.flatnonzero(mask)
+            # An index would miss rows that a narrow filter leaves: compare the remaining rows exactly; so if all are wanted.
+            remaining = np.arange(len(self.corpus)) if mask is None else np.flatnonzero(mask)
         return remaining[best_first(self.closeness(query, remaining)[0])[:top]]
 
 

@@ -27,6 +27,22 @@ def judge(page: Page, hit: int, name: str) -> None:
     expect(button).to_have_attribute("aria-pressed", "true")
 
 
+def test_all_rows_above_a_score_are_counted_and_saved(shared_page):
+    page = shared_page
+    searched(page)
+    page.get_by_role("button", name="All rows above a score").click()
+    page.locator("#least input").fill("0.25")
+    page.locator("#count-above").click()
+    answer = page.locator("#above-answer")
+    expect(answer).to_contain_text("a cosine of at least 0.25")
+    count = int(answer.locator(".hits-head").inner_text().split()[0])
+    with page.expect_download() as download:
+        answer.get_by_role("link", name="csv").click()
+    rows = list(csv.DictReader(download.value.path().read_text(encoding="utf-8-sig").splitlines()))
+    assert len(rows) == count > 10 and min(float(row["score"]) for row in rows) >= 0.25
+    assert rows[-1]["sentence"] == answer.locator("tbody tr").last.locator("td").last.inner_text()
+
+
 def test_why_a_row_was_not_found(shared_page):
     page = shared_page
     searched(page)

@@ -20,7 +20,7 @@ COMPONENTS = {
     "score_pairs": {"first_column": "pair-first", "second_column": "pair-second", "label_column": "pair-labels", "model": "model"},
     "search": {
         "query": "query", "top": "", "ranking": "ranking", "hybrid": "", "rerank": "", "filters": "filters", "cross_encoder": "",
-        "whole": "",
+        "least": "least", "whole": "",
     },
     "duplicates": {
         "threshold": "duplicates-threshold", "top": "", "against": "overlap-file", "remove": "",

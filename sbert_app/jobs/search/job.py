@@ -6,16 +6,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sbert_app.collections.collection import SENTENCE, embeddings_of
-from sbert_app.collections.opened import MOST_ID, OpenCollection
+from sbert_app.collections.opened import MOST_ID, OpenCollection, refuse_collection
 from sbert_app.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM, RANKINGS, FormerIndex, Hit, SearchResult
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus, Ranking
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option
-from sbert_app.jobs.declaring.option import choice, flag, json_object, option, sentence, whole
+from sbert_app.jobs.declaring.option import choice, flag, json_object, number, option, sentence, whole
 from sbert_app.jobs.search.open_corpus import HINT, NO_HITS, OFFERED, encoder_of, query_caution
-from sbert_app.jobs.search.ranked_hits import different_texts, encode_query, hits_of, reranked
+from sbert_app.jobs.search.ranked_hits import at_least, different_texts, encode_query, hits_of, reranked
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.runtime.session import Session
@@ -50,14 +50,26 @@ class SearchOptions:
     rerank: bool = option("Order the best 30 hits by a cross-encoder, which reads query and text together.", flag("rerank"), False)
     cross_encoder: str = cross_encoder_option(DEFAULT_CROSS_ENCODER, FOR_ANSWERS)
     ranking: str = option(f"How hits are ranked: {WAYS}.", choice("ranking", RANKINGS), DEFAULT_RANKING)
+    least: float | None = option(
+        "Instead of the best hits every text with a cosine of at least this, and all its rows.", number("cosine", -1, 1), None
+    )
     whole: bool = option("Read the whole file before, not only the rows that may be hits.", flag("whole"), False, endpoint=False)
 
     @property
     def way(self) -> str:
-        """One of RANKINGS. Raises UserError if hybrid and another ranking are asked for."""
+        """One of RANKINGS. Raises UserError for two that are asked for, and for one that has no least cosine."""
+        if self.least is not None:
+            if self.hybrid or self.rerank or self.ranking not in ("", DENSE, DEFAULT_RANKING):
+                raise UserError(f"A least cosine goes with the ranking '{DENSE}' alone: leave the other out.")
+            return DENSE
         if self.hybrid and self.ranking not in ("", HYBRID, DEFAULT_RANKING):
             raise UserError(f"Hybrid is the ranking '{HYBRID}', not '{self.ranking}': leave one of the two out.")
         return HYBRID if self.hybrid else self.ranking or DEFAULT_RANKING
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether the whole file is read before."""
+        return self.whole or self.least is not None
 
 
 def search_job(call: Call, options: SearchOptions) -> Steps:
@@ -74,6 +86,7 @@ def search_job(call: Call, options: SearchOptions) -> Steps:
     """
     result = search(call.bench, call.session, options)
     lines = [f"{hit.score:.3f}  row {hit.row_name or hit.row:<6} {_shown(hit)}" for hit in result.hits]
+    lines += [] if options.least is None else [result.counted(options.least)]
     collection = {"collection": asdict(result.store)} if result.store else {}
     answer = {"hits": [asdict(hit) for hit in result.hits], "milliseconds": result.milliseconds, "cautions": list(result.cautions)}
     so_far = {} if result.read is None else {"read": result.read}
@@ -151,6 +164,9 @@ def _ranked(
         query, (vector, before) = asked.query, encode_query(bench.device, asked.query, encoder)
     else:
         (query, vector), before = _row(opened, like, passage), {}
+    if asked.least is not None:
+        refuse_collection(collection, "A least cosine")
+        return at_least(query, indexed, vector, filters, asked.least)
     depth = max(asked.top, COMPARED) if asked.way == MAXSIM else asked.top
     own = -1 if collection or like is None else indexed.corpus.index_of(like)
     way = HYBRID if asked.way == MAXSIM else asked.way

@@ -1,17 +1,18 @@
 """From a query to its vector, and from a ranking to hits: as they are ranked, or compared word by word."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sbert_app.corpus.hits import MAXSIM, MOST_REPEATS, NAMED, Hit, SearchResult
-from sbert_app.corpus.indexed import IndexedCorpus, Ranking
+from sbert_app.corpus.hits import MAXSIM, MOST_REPEATS, MOST_ROWS, NAMED, Hit, SearchResult
+from sbert_app.corpus.indexed import DENSE, IndexedCorpus, Ranking
 from sbert_app.corpus.ranking.fusion import compared_order
 from sbert_app.corpus.ranking.maxsim import COMPARED, best_sentence
 from sbert_app.corpus.reader import Corpus
+from sbert_app.errors import UserError
 from sbert_app.runtime.device import Device
 from sbert_app.vectors import Vectors, unit_rows
 from sbert_app.wording import plural
@@ -43,6 +44,22 @@ def different_texts(rank: Callable[[int], tuple[IndexedCorpus, Ranking]], wanted
         if len(first) >= wanted or len(rows) < depth:
             return indexed, ranked.taking(np.array(sorted(first.values())[:wanted], dtype=np.int64))
         depth *= 4
+
+
+def at_least(query: str, indexed: IndexedCorpus, vector: Vectors, filters: Mapping[str, Any], least: float) -> SearchResult:
+    """Every text whose cosine with a unit query vector, (dim,), is at least `least`, and all its rows that fit.
+
+    Raises UserError for more than MOST_ROWS rows, and before the model has read all rows.
+    """
+    if indexed.growing:
+        raise UserError(indexed.growing.refusal)
+    ranked = indexed.rank(vector, query, len(indexed.corpus), filters)
+    ranked = ranked.taking(np.flatnonzero(ranked.scores >= least))
+    if len(ranked.rows) > MOST_ROWS:
+        count = f"{len(ranked.rows):,} rows have a cosine of at least {least:g}"
+        raise UserError(f"{count}, more than the {MOST_ROWS:,} that are given. Raise it.")
+    _, ranked = different_texts(lambda _: (indexed, ranked), len(ranked.rows))
+    return _result(query, indexed, ranked, DENSE, MOST_ROWS)
 
 
 def hits_of(
@@ -82,8 +99,8 @@ def reranked(device: Device, result: SearchResult, top: int, cross: "PairScorer"
     return replace(result, hits=hits, milliseconds=milliseconds, cross_encoder=cross.name)
 
 
-def _result(query: str, indexed: IndexedCorpus, ranked: Ranking, ranking: str) -> SearchResult:
-    """The rows of a ranking as hits."""
+def _result(query: str, indexed: IndexedCorpus, ranked: Ranking, ranking: str, most: int | None = None) -> SearchResult:
+    """The rows of a ranking as hits. most: of the rows that repeat a text, the number that is kept; None: MOST_REPEATS."""
     corpus, passages = indexed.corpus, indexed.passages
     records = corpus.metadata.iloc[ranked.rows].to_dict("records")
     bm25 = [None] * len(ranked.rows) if ranked.words is None else ranked.words.tolist()
@@ -109,13 +126,15 @@ def _result(query: str, indexed: IndexedCorpus, ranked: Ranking, ranking: str) -
     return SearchResult(
         query, hits, ranked.milliseconds, indexed.model, len(corpus), ranked.fitting, ranking,
         cautions=(*indexed.unread, *ranked.notes), read=indexed.growing.read if indexed.growing else None,
-        repeats=_repeats(corpus, hits, copies),
+        repeats=_repeats(corpus, hits, copies, most or MOST_REPEATS),
     )  # fmt: skip
 
 
-def _repeats(corpus: Corpus, hits: list[Hit], copies: list[list[int]]) -> dict[int, list[tuple[int | str, dict[Any, Any]]]]:
-    """See `SearchResult.repeats`."""
-    repeats, room = dict[int, list[tuple[int | str, dict[Any, Any]]]](), MOST_REPEATS
+def _repeats(
+    corpus: Corpus, hits: list[Hit], copies: list[list[int]], room: int
+) -> dict[int, list[tuple[int | str, dict[Any, Any]]]]:
+    """See `SearchResult.repeats`. room: the most rows."""
+    repeats = dict[int, list[tuple[int | str, dict[Any, Any]]]]()
     for hit, others in zip(hits, copies, strict=True):
         if others := others[:room]:
             room -= len(others)

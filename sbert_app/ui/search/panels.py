@@ -1,7 +1,7 @@
-"""The parts of the Search tab around the hits: how it searches, judging hits by click, and why a row is not among them."""
+"""The parts of the Search tab around the hits: how it searches, and judging hits by click."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -12,15 +12,13 @@ from sbert_app.corpus.filters import in_words
 from sbert_app.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.errors import UserError
-from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.search.job import RERANKED, SEARCH
 from sbert_app.jobs.search.open_corpus import FILE, Offered, as_csv, judge, judgements
-from sbert_app.jobs.search.why_not import WhyNotOptions, why_not
 from sbert_app.runtime.line import Stop
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.corpus.filters import Filtering, Filters
-from sbert_app.ui.kit.events import PRIVATE, Updates, Values, dimming, handler, sent
+from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler, sent
 from sbert_app.ui.kit.files import FileButton
 from sbert_app.ui.search import view
 
@@ -54,7 +52,6 @@ element.addEventListener('click', event => {
   trigger('judged', {query: element.querySelector('[data-query]').dataset.query, row: Number(row), grade});
 });
 """
-ANSWER = "standing-answer"
 
 
 @dataclass(frozen=True)
@@ -195,25 +192,3 @@ class JudgingPanel:
     def _on_judged(self, session: Session, event: gr.EventData) -> Updates:
         judge(self._bench, session, *map(sent(event).get, ("query", "row", "grade")))
         return self.shown(session)
-
-
-class StandingPanel:
-    def __init__(self, bench: Workbench) -> None:
-        self._bench = bench
-        with gr.Accordion("Expected another row?", open=False, elem_id="standing") as self.block:
-            with gr.Row(elem_classes="query-row"):
-                self.expected = gr.Textbox(
-                    label="Its row number or its text", lines=1, max_lines=1, scale=6, min_width=220, elem_id="expected"
-                )
-                self.go = gr.Button("Why was it not found?", scale=0, min_width=190, elem_id="why-not")
-            self.answer = gr.HTML(elem_id=ANSWER, js_on_load=None)
-
-    def listen(self, asked: Callable[[Values], dict[str, Any]], session: gr.State, inputs: set[Any], hits: gr.HTML) -> None:
-        """Answer for the search that the inputs describe; other hits take the answer away. asked: its options, by their names."""
-
-        def on_asked(values: Values) -> Updates:
-            search = read(WhyNotOptions, asked(values) | {"expected": values[self.expected]}, self._bench.settings.limits)
-            return {self.answer: view.missed(why_not(self._bench, values[session], search))}
-
-        dimming(ANSWER, gr.on, [self.expected.submit, self.go.click], handler(on_asked), {*inputs, self.expected}, [self.answer])
-        hits.change(None, None, self.answer, js="() => ''", **PRIVATE)

@@ -23,7 +23,8 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, dimming, handler, sent, typed_text
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view
-from sbert_app.ui.search.panels import JUDGED, PICKED, JudgingPanel, SearchControls, StandingPanel
+from sbert_app.ui.search.below_hits import AbovePanel, StandingPanel
+from sbert_app.ui.search.panels import JUDGED, PICKED, JudgingPanel, SearchControls
 
 HITS = "hits"  # the element of the result
 INSIDE = "inside"  # the chip of what is selected on the map
@@ -51,13 +52,15 @@ class SearchTab:
             self.chips = gr.HTML(elem_id="chips", js_on_load=PICKED)
             self.hits = gr.HTML(elem_id=HITS, js_on_load=PICKED + JUDGED)
             self.judging = JudgingPanel(bench, session)
+            self.above = AbovePanel(bench)
             self.standing = StandingPanel(bench)
 
     def listen(self, selection: gr.HTML) -> Any:
         """Connect events. selection: of the map, in which one can search. Returns the event of the answer in another corpus."""
         options, filters = self.options.components, self.options.filters
         everything = {self._session, self._opened, self.query, *options}
-        answer, judged = [self.chips, self.hits], [self.judging.row, self.standing.block, *self.judging.outputs]
+        answer = [self.chips, self.hits]
+        judged = [self.judging.row, self.above.block, self.above.least, self.standing.block, *self.judging.outputs]
         outputs = [self.body, self.status, self.query, *answer, *options, filters.menus, *judged]
         answered = self._opened.change(handler(self._on_opened), {self._session, self._opened, self.query}, outputs, **PRIVATE)
         changed = [menu.input for menu in self.options.menus]
@@ -70,7 +73,8 @@ class SearchTab:
         removed = [*options, filters.menus, *answer, self.standing.block]
         self.chips.picked(handler(self._on_removed), everything, removed, trigger_mode="multiple", **PRIVATE)
         self.judging.listen(self.hits)
-        self.standing.listen(self._asked, self._session, everything, self.hits)
+        for panel in (self.above, self.standing):
+            panel.listen(self._asked, self._session, everything, self.hits)
         emptied = [self.query, *filters.outputs, *answer, self.standing.block]
         selection.inside(handler(self._on_inside), everything, emptied, **PRIVATE).success(None, None, None, js=FOCUS, **PRIVATE)
         return answered
@@ -94,6 +98,7 @@ class SearchTab:
             self.status: status + html.cautions(cautions(self._bench, indexed)),
             self.judging.row: gr.Row(visible=collection is None),
             self.standing.block: gr.Accordion(visible=collection is None and session.get(Within) is None),
+            **self.above.of_corpus(collection is None, weak_below(self._bench, session)),
             **self.judging.shown(session),
         }
         menus = offered(self._bench, session)

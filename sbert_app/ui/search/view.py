@@ -35,7 +35,8 @@ ORDERED_BY = {
 OF_PASSAGES = f"ranked by the cosine, less {COST:g} where it is of a passage of a long text"
 THEN_WORDS = "ranked by meaning, then the best 50 word by word; the score is the cosine only"  # a collection by MAXSIM
 USE = "Add the file in Evaluation: it measures how well each way to rank answers your queries."
-TEXT_LENGTH = 300  # characters of a row that is not among the hits
+TEXT_LENGTH = 300  # characters of a row that is not among the hits, or the last above a score
+LAST, OF_LAST = 5, "A cosine says how close, not whether it is right: read the last ones, and raise or lower it until they are."
 WAYS = {
     MEANING: "By meaning (cosine)",
     BM25: "By words (BM25)",
@@ -55,8 +56,8 @@ def results(
     query = Markup('<div data-query="{}">{}</div>')
     if not result.hits:
         return query.format(result.query, html.empty(NO_HITS) + html.cautions(result.cautions))
-    records = [record for hit in result.hits for record in hit_records(hit, result.repeats.get(hit.row, ()))]
-    total = f"{_amount(result)} in {sum(result.milliseconds.values()):,.0f} ms{_ranked_by(result)}"
+    records = _records(result)
+    total = f"{result.extent} in {sum(result.milliseconds.values()):,.0f} ms{_ranked_by(result)}"
     index = f"{result.store.index} · " if result.store else ""
     compare = "" if other or result.store or result.ranking == WORDS else COMPARE
     facts = Markup("{} {} {}").format(total, html.info(index + html.milliseconds(result.milliseconds)), compare)
@@ -70,6 +71,17 @@ def results(
         for side, against in ((result, other), (other, result))
     )
     return query.format(result.query, head + Markup('<div class="beside">{}</div>').format(Markup().join(sections)))
+
+
+def above(count: str, result: SearchResult, delimiter: str) -> Markup:
+    """How many rows have a cosine of at least something, all of them as files, and the last: where one sees whether it is right."""
+    last = [[f"{hit.score:.3f}", hit.place, html.short(hit.sentence, TEXT_LENGTH)] for hit in result.hits[-LAST:]]
+    table = html.hint(OF_LAST) + html.table(["cosine", "row", "the last of them"], last) if last else Markup()
+    return html.head(count, html.downloads("rows", _records(result), delimiter)) + html.cautions(result.cautions) + table
+
+
+def _records(result: SearchResult) -> list[dict[str, object]]:
+    return [record for hit in result.hits for record in hit_records(hit, result.repeats.get(hit.row, ()))]
 
 
 def _more(result: SearchResult) -> Markup:
@@ -96,16 +108,6 @@ def chips(active: Mapping[str, str], filters: Mapping[str, Any]) -> Markup:
         '<button type="button" class="chip" data-filter="{}" aria-label="Remove: {}">{} <i aria-hidden="true">×</i></button>'
     )
     return attribute + Markup().join(button.format(name, label, label) for name, label in active.items())
-
-
-def _amount(result: SearchResult) -> str:
-    """The number of hits and of all rows with their texts, of how many rows."""
-    texts, copies, rows = len(result.hits), sum(hit.copies for hit in result.hits), f"{result.searched:,}"
-    shown = f"{amount(texts, 'text')} in {texts + copies:,} rows" if copies else f"{texts:,}"
-    rows += f" ({result.read:,} read so far)" if result.read is not None else ""
-    if result.store:
-        return f"{shown} of {rows}{', of those that fit the filters' if result.store.filtered else ''}"
-    return f"{shown} of {rows}" if result.fitting == result.searched else f"{shown} of {result.fitting:,} that fit ({rows} in all)"
 
 
 def _ranked_by(result: SearchResult) -> str:

@@ -1,11 +1,13 @@
-"""The number of hits counts texts: rows that repeat one are told on its hit, however many there are."""
+"""The number of hits counts texts: rows that repeat one are told on its hit, however many. All above a score are given."""
 
 import pytest
 
 from sbert_app.corpus.hits import RANKINGS
-from sbert_app.jobs.search import ranked_hits
+from sbert_app.errors import UserError
+from sbert_app.jobs.search import job, ranked_hits
 from sbert_app.tables import read_table
 from sbert_app.ui.search.view import hit_records
+from sbert_app.wording import amount
 from tests.searching import indexed, search
 
 TOPICS = "refund parcel password invoice printer keyboard battery screen".split()
@@ -39,3 +41,33 @@ def test_a_text_in_very_many_rows_is_saved_in_the_first_of_them(shared_bench, se
     monkeypatch.setattr(ranked_hits, "MOST_REPEATS", 95)
     result = search(shared_bench, searched, "help with a refund please", 6)
     assert [len(repeats) for repeats in result.repeats.values()] == [93, 2] and result.hits[0].row in result.repeats
+
+
+@pytest.mark.parametrize("least", [0.3, 0.6, -1.0, 1.0])
+def test_above_a_cosine_is_every_row_that_has_it(shared_bench, searched, monkeypatch, least):
+    monkeypatch.setattr(ranked_hits, "MOST_REPEATS", 1)  # what holds for the best hits
+    indexed, query = searched.corpus(), "help with a refund please"
+    vector, _ = ranked_hits.encode_query(shared_bench.device, query, shared_bench.registry.encoder())
+    cosines = indexed.embeddings @ vector
+    result = job.search(shared_bench, searched, job.SearchOptions(query, top=1, least=least))
+    rows = [record["row"] for hit in result.hits for record in hit_records(hit, result.repeats.get(hit.row, ()))]
+    assert sorted(rows) == (indexed.corpus.rows[cosines >= least]).tolist()
+    assert [hit.score for hit in result.hits] == sorted((hit.score for hit in result.hits), reverse=True)
+    texts = f"{amount(len(result.hits), 'text')} in {len(rows)} rows" if rows else "0"
+    assert result.counted(least) == f"{texts} of 129 have a cosine of at least {least:g} with “{query}”."
+
+
+def test_above_a_cosine_only_rows_that_fit_count_and_too_many_are_refused(shared_bench, sentences, monkeypatch, tmp_path):
+    (tmp_path / "a.csv").write_text("text,team\n" + "".join(f"Please help with my {TOPICS[i % 8]},{i % 3}\n" for i in range(24)))
+    session = indexed(shared_bench, read_table(tmp_path / "a.csv", shared_bench.settings.limits))
+    asked = job.SearchOptions("refund", filters={"team": "0"}, least=-1.0)
+    assert {hit.row for hit in job.search(shared_bench, session, asked).hits} == set(range(1, 25, 3))
+    monkeypatch.setattr(ranked_hits, "MOST_ROWS", 7)
+    with pytest.raises(UserError, match="8 rows have a cosine of at least -1, more than the 7"):
+        job.search(shared_bench, session, asked)
+
+
+@pytest.mark.parametrize("other", [{"rerank": True}, {"hybrid": True}, {"ranking": "words"}])
+def test_a_least_cosine_goes_with_no_other_ranking(shared_bench, searched, other):
+    with pytest.raises(UserError, match="leave the other out"):
+        job.search(shared_bench, searched, job.SearchOptions("refund", least=0.5, **other))
