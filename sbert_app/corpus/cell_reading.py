@@ -20,6 +20,7 @@ INFINITY = re.compile(r"[-+]?inf(inity)?", re.IGNORECASE)
 PART_OF_DATE = re.compile(r"(\d{4})(?:-(\d{2}))?")  # "2026", "2026-03"
 YEAR_FIRST = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[ T]+(.+))?")
 YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?:,?[ T]+(.+))?")
+MAY_BE_VERSION = re.compile(r"(?!\d\d\.\d\d)\d{1,2}\.\d{1,2}\.\d\d")  # or a date: 1.2.10
 CENTURY = 69  # a year of two digits below it is of the 2000s, as in POSIX
 CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?(?: ?([ap])\.?m\.?)?", re.IGNORECASE)
 SECONDS, MILLISECONDS, DAY_DIGITS = 10, 13, 8  # digits of a moment since 1970, and of 20260305
@@ -52,8 +53,8 @@ def _dates(text: str) -> Readings:
         first, sign, second, year, clock = match.groups()
         of_two = ""
         if len(year) == len("yy"):
-            if sign == "-" or (sign == "." and len(first + second) < len("ddmm")):
-                return {}  # may begin with the year; may be a version
+            if sign == "-":
+                return {}  # may begin with the year
             year, of_two = str(int(year) + (2000 if int(year) < CENTURY else 1900)), "/yy"
         day_first, month_first = (year, second, first), (year, first, second)
         orders = {"": day_first} if sign == "." else {f"day{sign}month{of_two}": day_first, f"month{sign}day{of_two}": month_first}

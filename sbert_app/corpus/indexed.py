@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -155,14 +155,18 @@ class IndexedCorpus:
         table = table.add_column(0, "row", pyarrow.array(self.corpus.rows)).append_column("embedding", vectors)
         pyarrow.parquet.write_table(table, path)
 
+    def fitting(self, filters: Mapping[str, Any]) -> tuple[NDArray[np.bool_] | None, tuple[str, ...]]:
+        """Which rows are searched under filters, (n,), None for all; and sentences on those that a filter could not read."""
+        if not filters:
+            return self.among, ()
+        matched = matching_rows(self.corpus.filterable(), filters)
+        return matched.mask if self.among is None else self.among & matched.mask, matched.notes
+
     def rank(self, query: Vectors, text: str, top: int, filters: Mapping[str, Any], way: str = DENSE) -> Ranking:
         """The `top` rows for a unit query vector, (dim,), and its text, best first; `way`: DENSE, WORDS or HYBRID."""
         milliseconds: dict[str, float] = {}
-        mask, notes = self.among, tuple[str, ...]()
-        if filters:
-            with _timed("filter", milliseconds):
-                matched = matching_rows(self.corpus.filterable(), filters)
-                mask, notes = matched.mask if mask is None else mask & matched.mask, matched.notes
+        with _timed("filter", milliseconds) if filters else nullcontext():
+            mask, notes = self.fitting(filters)
         fitting = len(self.corpus) if mask is None else int(mask.sum())
         words, fused, coverage, ranked = None, None, 0.0, mask
         if way != WORDS:

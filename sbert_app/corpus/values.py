@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sbert_app.corpus.cell_reading import COMMA, KINDS, OPPOSITE, POINT, Readings, last_moment
+from sbert_app.corpus.cell_reading import COMMA, KINDS, MAY_BE_VERSION, OPPOSITE, POINT, Readings, last_moment
 from sbert_app.errors import UserError
 from sbert_app.wording import amount
 
-SCALE_SHARE = 0.5  # of the filled cells must be of one kind
+SCALE_SHARE, SURE_SHARE = 0.5, 0.95  # of the filled cells must be of one kind; must be dates where 1.2.10 is one, not a version
 BLANKS = frozenset(("", "-", "–", "—", "n/a", "na", "nan", "nat", "none", "null"))
 # States of a cell. CONTRARY: a value, but not in the convention of its scale, which was chosen by other cells.
 VALUE, BLANK, UNREADABLE, UNCLEAR, CONTRARY = range(5)
@@ -83,7 +83,10 @@ def read(cells: "pd.Series[str]") -> Values | None:
     chosen: Sequence[Readings] = ()
     for kind, reader in KINDS.items():
         readings = [reader(text) if text else {} for text in texts]
-        count = sum(count for possible, count in zip(readings, rows.tolist(), strict=True) if possible)
+        count = _rows_read(readings, rows)
+        if count < SURE_SHARE * filled:
+            readings = [{} if MAY_BE_VERSION.fullmatch(text) else possible for text, possible in zip(texts, readings, strict=True)]
+            count = _rows_read(readings, rows)
         if count > most:
             most, best, chosen = count, kind, readings
         if most == filled:
@@ -93,6 +96,10 @@ def read(cells: "pd.Series[str]") -> Values | None:
     seen = {convention for readings in chosen if len(readings) == 1 for convention in readings if convention}
     scale = ", ".join([best, *sorted(seen - {OPPOSITE[convention] for convention in seen})])
     return _placed(scale, cells, codes, texts, chosen)
+
+
+def _rows_read(readings: Sequence[Readings], rows: NDArray[np.intp]) -> int:
+    return sum(count for possible, count in zip(readings, rows.tolist(), strict=True) if possible)
 
 
 def is_scale(scale: object) -> bool:

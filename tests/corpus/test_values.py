@@ -69,3 +69,12 @@ def test_cells_that_are_no_dates_of_the_calendar_are_not_read():
     cells = ["2025-01-01", "2025-13-01", "30.02.2025", "0000-01-01", "24:00", "2025-01-01 25:00", *["2025-01-02"] * 9]
     values = read(pd.Series(cells))
     assert np.flatnonzero(values.states == UNREADABLE).tolist() == [1, 2, 3, 4, 5]
+
+
+def test_days_and_months_of_one_digit_are_dates_where_nearly_all_cells_are():
+    days = ["1.3.24", "10.6.25", "01.10.25", "2.12.24", ""]
+    frame = pd.DataFrame({"day": days, "version": ["1.2.10", "1.2.9", "1.13.10", "2.0.1", "1.2.11"]})
+    assert read(frame["day"]).scale == "date" and read(frame["version"]) is None
+    assert matching_rows(frame, {"day": {"from": "1.6.25", "to": "1.10.25"}}).mask.tolist() == [False, True, True, False, False]
+    mixed = read(pd.Series(["2026-03-05"] * 6 + ["1.2.10"] * 2 + ["soon"] * 2))
+    assert mixed.scale == "date" and mixed.unread.counts[UNREADABLE] == 4  # they may be versions

@@ -111,11 +111,26 @@ def test_filters_that_one_search_sets_count_for_those_beside_it_unless_they_are_
     """The page's own state has them only when that search has ended; here it never does."""
     tab._on_filters(values, sent(filters={"team": ["Billing"]}))
     assert "team: Billing" in tab._on_search(values)[tab.chips]
-    with pytest.raises(UserError):
-        tab._on_filters(values, sent(filters={"no such column": ["x"]}))
+    refused = tab._on_filters(values, sent(filters={"no such column": ["x"]}))
+    state, menus = tab.options.filters.outputs[1], tab.options.filters.menus
+    assert refused[state].filters == {"team": ["Billing"]} and refused[menus].count(" checked") == 1  # as it was, on the page too
     assert "team: Billing" in tab._on_search(values)[tab.chips]
     tab._on_removed(values, sent(filter="filter team"))
     assert "Billing" not in tab._on_search(values)[tab.chips]
+
+
+def test_filters_without_a_query_show_the_rows_that_fit_and_count_for_the_next_query(tab, session, values):
+    answer = tab._on_filters(values | {tab.query: " "}, sent(filters={"team": ["Billing"], "priority": ["high"]}))
+    frame = session.corpus().corpus.metadata
+    fit = int(((frame.team == "Billing") & (frame.priority == "high")).sum())
+    assert (
+        f"{fit} of 926 rows fit" in answer[tab.hits]
+        and answer[tab.hits].count("<tr>") == 21
+        and "team: Billing" in answer[tab.chips]
+    )
+    assert f"{fit} that fit (926 in all)" in tab._on_search(values)[tab.hits]
+    with pytest.raises(UserError, match="blank"):
+        tab._on_search(values | {tab.query: " ", tab._opened: "b2"})
 
 
 def test_what_is_refused_is_not_kept(tab, session, values):

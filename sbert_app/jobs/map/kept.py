@@ -20,7 +20,7 @@ from sbert_app.corpus_map.projecting import Points2D, fitted_rows
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
 from sbert_app.corpus_map.selection import Selection
 from sbert_app.errors import UserError
-from sbert_app.jobs.search.job import Within
+from sbert_app.jobs.search.open_corpus import Within
 from sbert_app.mapping.projection import preview as first_points
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE

@@ -1,7 +1,7 @@
 """The job search: find the sentences of a corpus or a collection closest to a query, by meaning, by words, or both."""
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option
 from sbert_app.jobs.declaring.option import choice, flag, json_object, number, option, sentence, whole
-from sbert_app.jobs.search.open_corpus import HINT, NO_HITS, OFFERED, encoder_of, query_caution
+from sbert_app.jobs.search.open_corpus import HINT, NO_HITS, OFFERED, Within, encoder_of, query_caution
 from sbert_app.jobs.search.ranked_hits import at_least, different_texts, encode_query, hits_of, reranked
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import check_one_score
@@ -26,15 +26,6 @@ from sbert_app.wording import plural
 FOR_ANSWERS = "The cross-encoder for re-ranking. The bundled one grades likeness: name one that was trained to rank answers."
 WAYS = "; ".join(f"{name}, {meaning}" for name, meaning in RANKINGS.items())
 RERANKED = 30  # hits scored by the cross-encoder, one forward pass each
-
-
-@dataclass(frozen=True)
-class Within:
-    """A part of the open corpus, the only one that is searched as long as a session has it."""
-
-    indexed: IndexedCorpus
-    title: str
-    of_corpus: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.filters import FilterColumn, filter_columns
-from sbert_app.corpus.hits import MAXSIM, RANKINGS, FormerIndex
+from sbert_app.corpus.hits import MAXSIM, MOST_ROWS, RANKINGS, FormerIndex
 from sbert_app.corpus.indexed import DENSE, IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.explain.cautions import unread
@@ -108,6 +108,43 @@ def first_query(bench: Workbench, session: Session, query: str) -> str:
     """The query to show when a corpus is opened: the typed one; the example's if none or another example's is there."""
     first = session.corpus().corpus.first_query
     return first if not query or query in FIRST_QUERIES.values() else query
+
+
+@dataclass(frozen=True)
+class Within:
+    """A part of the open corpus, the only one that is searched as long as a session has it."""
+
+    indexed: IndexedCorpus
+    title: str
+    of_corpus: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """The rows of what is searched that fit filters, in the order of the file, at most MOST_ROWS of them."""
+
+    count: int
+    searched: int
+    records: list[dict[str, Any]]  # row: its number in the file; then its columns
+    sentences: list[str]  # of the same rows
+    notes: tuple[str, ...]  # on rows that a filter could not read
+
+
+def fitting(session: Session, filters: Mapping[str, Any]) -> Fitting:
+    """What is there to search under filters, without a query. Raises UserError without a corpus, and for a collection."""
+    refuse_collection(session.get(OpenCollection), "A list of rows without a query")
+    opened = session.get(Within)
+    indexed = opened.indexed if opened else session.corpus()
+    mask, notes = indexed.fitting(filters)
+    places = np.arange(len(indexed.corpus)) if mask is None else np.flatnonzero(mask)
+    shown = places[:MOST_ROWS]
+    cells = indexed.corpus.as_in_file().iloc[shown].to_dict("records")
+    labels = map(indexed.corpus.row_label, indexed.corpus.rows[shown].tolist())
+    records = [
+        {"row": label} | {"row_" if name == "row" else str(name): cell for name, cell in record.items()}
+        for label, record in zip(labels, cells, strict=True)
+    ]
+    return Fitting(len(places), len(indexed.corpus), records, [indexed.corpus.sentences[place] for place in shown], notes)
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,14 @@
 """What can be asked below the hits: which rows lie above a score, all of them, and why a row is not among the hits."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.jobs.declaring.option import read
-from sbert_app.jobs.search.job import SEARCH, SearchOptions, Within, search
+from sbert_app.jobs.search.job import SEARCH, SearchOptions, search
+from sbert_app.jobs.search.open_corpus import Within
 from sbert_app.jobs.search.why_not import WhyNotOptions, why_not
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -19,6 +20,13 @@ ABOVE, WHY = "above-answer", "standing-answer"
 LEAST = 0.4  # before a corpus says which hits are weak
 
 Asked = Callable[[Values], dict[str, Any]]  # the options of a search, by their names
+
+
+def links(session: Session, title: str, elem_id: str, request: Mapping[str, Any]) -> Markup:
+    """To take a result of Search along. elem_id: where it is; request: the options that make it again."""
+    indexed = session.corpus()
+    copies = Markup() if session.get(Within) else commands(SEARCH, request, input_of(indexed))  # no command knows the map
+    return row(Caption.of(title, indexed.corpus.name, indexed.model), [elem_id], present(), copies)
 
 
 class AbovePanel:
@@ -46,12 +54,11 @@ class AbovePanel:
         hits.change(None, None, self.answer, js="() => ''", **PRIVATE)
 
     def _counted(self, session: Session, asked: dict[str, Any]) -> Markup:
-        options, indexed = read(SearchOptions, asked, self._bench.settings.limits), session.corpus()
+        options = read(SearchOptions, asked, self._bench.settings.limits)
         result = search(self._bench, session, options)
         request = {name: asked[name] for name in ("query", "least", "filters") if asked[name] != {}}
-        copies = Markup() if session.get(Within) else commands(SEARCH, request, input_of(indexed))  # no command knows the map
-        caption = Caption.of(result.counted(options.least or 0.0), indexed.corpus.name, indexed.model)
-        return view.above(caption.title, result, indexed.corpus.form.delimiter) + row(caption, [ABOVE], present(), copies)
+        count = result.counted(options.least or 0.0)
+        return view.above(count, result, session.corpus().corpus.form.delimiter) + links(session, count, ABOVE, request)
 
 
 class StandingPanel:

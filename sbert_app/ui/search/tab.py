@@ -12,8 +12,8 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.map.kept import search_inside
-from sbert_app.jobs.search.job import SEARCH, SearchOptions, Within, beside, more_like, search
-from sbert_app.jobs.search.open_corpus import cautions, first_query, judgements, offered, weak_below
+from sbert_app.jobs.search.job import SearchOptions, beside, more_like, search
+from sbert_app.jobs.search.open_corpus import Within, cautions, first_query, fitting, judgements, offered, weak_below
 from sbert_app.runtime.line import Stop
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -21,9 +21,8 @@ from sbert_app.ui.corpus.panel import corpus_start
 from sbert_app.ui.corpus.view import card, collection_card
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, dimming, handler, sent, typed_text
-from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view
-from sbert_app.ui.search.below_hits import AbovePanel, StandingPanel
+from sbert_app.ui.search.below_hits import AbovePanel, StandingPanel, links
 from sbert_app.ui.search.panels import JUDGED, PICKED, JudgingPanel, SearchControls
 
 HITS = "hits"  # the element of the result
@@ -66,7 +65,7 @@ class SearchTab:
         changed = [menu.input for menu in self.options.menus]
         for triggers, work in (([self.query.submit, self.go.click], self._on_search), (changed, self._on_menu)):
             dimming(HITS, gr.on, triggers, handler(work), everything, answer, trigger_mode="always_last")
-        filtered = [filters.state, *answer]
+        filtered = [*filters.outputs, *answer]
         dimming(HITS, filters.menus.chosen, handler(self._on_filters), everything, filtered, trigger_mode="multiple")
         changed_by_hits = [self.query, self.options.beside, *answer]
         self.hits.picked(handler(self._on_picked), everything, changed_by_hits, trigger_mode="multiple", **PRIVATE)
@@ -117,15 +116,24 @@ class SearchTab:
             return {self.chips: self._chips(values), self.hits: html.cautions([str(error)])}
 
     def _on_search(self, values: Values) -> Updates:
-        return self._search(self.options.now(values))
+        values = self.options.now(values)
+        return (
+            self._answered(values) if values[self.options.filters.state].filters else self._search(values)
+        )  # refuses a blank query
 
     def _on_menu(self, values: Values) -> Updates:
         """Search again if another option was chosen: Gradio's menu tells that it was left like a choice."""
-        return self._on_search(values) if self.options.changed(values) else {self.hits: gr.skip()}
+        return self._answered(self.options.now(values)) if self.options.changed(values) else {self.hits: gr.skip()}
 
     def _on_filters(self, values: Values, event: gr.EventData) -> Updates:
-        chosen = self.options.filters.changed(values, event)
-        return chosen | self._search(values | chosen)
+        """Answer with the filters that were chosen; one that is refused goes from its menu too, which would show it as in force."""
+        filters, before = self.options.filters, self.options.now(values)
+        chosen = filters.changed(values, event)
+        try:
+            return chosen | self._answered(values | chosen)
+        except UserError as error:
+            gr.Warning(str(error), title="Filter not applied")
+            return filters.show(before[filters.state])
 
     def _search(self, values: Values, **more: Any) -> Updates:
         """The hits, with links to take them along, and the chips."""
@@ -135,12 +143,10 @@ class SearchTab:
             other = beside(self._bench, session, values[options.beside], asked) if values[options.beside] else None
         hits = self._results(session, result, other)
         if result.hits:
-            indexed = session.corpus()
             request = {"query": asked.query, "top": asked.top, "filters": asked.filters or None, "ranking": asked.ranking}
             request |= {"rerank": True, "cross_encoder": asked.cross_encoder} if asked.rerank else {}
-            copies = Markup() if session.get(Within) else commands(SEARCH, request, input_of(indexed))  # no command knows the map
             title = " · ".join([f"Search: {asked.query}", *options.filters.active(values).values()])
-            hits += row(Caption.of(title, indexed.corpus.name, indexed.model), [HITS], present(), copies)
+            hits += links(session, title, HITS, request)
         return self._unless_overtaken(run, {self.hits: hits, self.chips: self._chips(values)})
 
     def _unless_overtaken(self, run: Stop, updates: Updates) -> Updates:
@@ -168,7 +174,7 @@ class SearchTab:
             values[self._session].drop(Within)
             return {**self._answered(values), self.standing.block: gr.Accordion(visible=True)}
         changed = self.options.without(values, name)
-        return {**changed, **self._search(values | changed)}
+        return {**changed, **self._answered(values | changed)}
 
     def _on_inside(self, values: Values) -> Updates:
         """Search only what is selected on the map, all of it: without the former query and filters.
@@ -178,18 +184,18 @@ class SearchTab:
         session, filters = values[self._session], self.options.filters
         search_inside(session)
         cleared = filters.show(replace(values[filters.state], filters={})) | {self.query: ""}
-        with self.options.asking(values | cleared):
-            answer = self._answered(values | cleared)
-        return {**cleared, **answer, self.standing.block: gr.Accordion(visible=False)}
+        return {**cleared, **self._answered(values | cleared), self.standing.block: gr.Accordion(visible=False)}
 
     def _answered(self, values: Values) -> Updates:
-        """The answer to the query, if there is one."""
-        if values[self.query]:
+        """The answer to the query; without one the rows that fit the filters, if there are any."""
+        session, filters = values[self._session], values[self.options.filters.state].filters
+        if typed_text(values[self.query]):
             return self._search(values)
-        within = values[self._session].get(Within)
-        only = f"{within.title[:1].lower()}{within.title[1:]}" if within else ""  # it begins with a number, "The" or "Row"
-        empty = html.empty(f"{view.NO_QUERY} Only {only} are searched." if within else view.NO_QUERY)
-        return {self.chips: self._chips(values), self.hits: empty}
+        within, listed = session.get(Within), bool(filters) and not session.get(OpenCollection)
+        with self.options.asking(values):
+            rows = fitting(session, filters) if listed else None
+        hits = view.fitting(rows, session.corpus().corpus.form.delimiter) if rows else view.no_query(within.title if within else "")
+        return {self.chips: self._chips(values), self.hits: hits}
 
     def _chips(self, values: Values) -> Markup:
         """The part of the corpus that is searched, options and filters in force."""

@@ -11,7 +11,7 @@ from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS
 from sbert_app.corpus.passages import COST
 from sbert_app.corpus.ranking.lexical import tokenize
 from sbert_app.corpus.ranking.missed import BM25, CUT, MEANING, TOGETHER, WORD_BY_WORD, Miss, Standing, quoted
-from sbert_app.jobs.search.open_corpus import NO_HITS, Judgements
+from sbert_app.jobs.search.open_corpus import NO_HITS, Fitting, Judgements
 from sbert_app.ui.kit import html
 from sbert_app.ui.search.hit_view import card
 from sbert_app.wording import amount
@@ -36,6 +36,7 @@ OF_PASSAGES = f"ranked by the cosine, less {COST:g} where it is of a passage of 
 THEN_WORDS = "ranked by meaning, then the best 50 word by word; the score is the cosine only"  # a collection by MAXSIM
 USE = "Add the file in Evaluation: it measures how well each way to rank answers your queries."
 TEXT_LENGTH = 300  # characters of a row that is not among the hits, or the last above a score
+FIRST = 20  # rows that are shown without a query
 LAST, OF_LAST = 5, "A cosine says how close, not whether it is right: read the last ones, and raise or lower it until they are."
 WAYS = {
     MEANING: "By meaning (cosine)",
@@ -71,6 +72,22 @@ def results(
         for side, against in ((result, other), (other, result))
     )
     return query.format(result.query, head + Markup('<div class="beside">{}</div>').format(Markup().join(sections)))
+
+
+def no_query(within: str) -> Markup:
+    """What to do, and what is searched: the title of what is selected on the map, "" for all."""
+    only = f" Only {within[:1].lower()}{within[1:]} are searched." if within else ""  # it begins with a number, "The" or "Row"
+    return html.empty(f"{NO_QUERY}{only}")
+
+
+def fitting(rows: Fitting, delimiter: str) -> Markup:
+    """Without a query: how many rows fit the filters, the first of them, and all as files."""
+    count, saved = f"{rows.count:,} of {rows.searched:,} rows fit", len(rows.records)
+    count += f"; the files have the first {saved:,}" if saved < rows.count else ""
+    places = [str(record["row"]) for record in rows.records]
+    first = [[place, html.short(text, TEXT_LENGTH)] for place, text in zip(places, rows.sentences, strict=True)][:FIRST]
+    table = html.table(["row", f"the first {len(first)} texts"], first) if first else Markup()
+    return html.head(count, html.downloads("rows", rows.records, delimiter)) + html.cautions(rows.notes) + table
 
 
 def above(count: str, result: SearchResult, delimiter: str) -> Markup:

@@ -11,7 +11,8 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.map.job import ClusterOptions, regroup, rename
 from sbert_app.jobs.map.kept import current_map, current_selection, search_inside
-from sbert_app.jobs.search.job import SearchOptions, Within, more_like, search
+from sbert_app.jobs.search.job import SearchOptions, more_like, search
+from sbert_app.jobs.search.open_corpus import Within
 from sbert_app.mapping.clusters import DENSITY
 from tests.corpus_map.maps import map_in_thirds, small_map
 
