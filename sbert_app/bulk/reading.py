@@ -18,8 +18,9 @@ from sbert_app.settings import Limits
 from sbert_app.tables.binary import INDEX, text_cells
 from sbert_app.tables.collecting import distinct_names
 from sbert_app.tables.decoding import TextFile, kind_of, open_text
+from sbert_app.tables.delimited import Rows, csv_rows, tsv_rows
 from sbert_app.tables.table import LINE_COLUMN
-from sbert_app.tables.text import cell, csv_rows, tsv_rows, with_header
+from sbert_app.tables.text import cell, with_header
 
 HIDDEN = (".", "_")  # how names of files begin that tools leave beside data
 CHUNK_ROWS = 1024
@@ -91,7 +92,7 @@ def _txt(file: TextFile, tally: Tally) -> Iterator[Chunk]:
         yield Chunk([number for number, _ in batch], {LINE_COLUMN: [line.removesuffix("\n") for _, line in batch]})
 
 
-def _delimited(file: TextFile, rows: Iterator[list[str]], tally: Tally) -> Iterator[Chunk]:
+def _delimited(file: TextFile, rows: Rows, tally: Tally) -> Iterator[Chunk]:
     header, _, rows_below = with_header(file.name, rows)
     columns, width = distinct_names(header), len(header)
     for batch in _batches(enumerate(rows_below, 1)):
@@ -101,6 +102,10 @@ def _delimited(file: TextFile, rows: Iterator[list[str]], tally: Tally) -> Itera
         fitting = [(number, row) for number, row in batch if len(row) == width]
         cells = zip(*(row for _, row in fitting), strict=True) if fitting else [()] * width
         yield Chunk([number for number, _ in fitting], dict(zip(columns, cells, strict=True)))
+    if rows.swallowed:
+        tally.reasons[f"part of a cell above, by a quotation mark that is not closed, first in line {rows.first:,}"] += (
+            rows.swallowed
+        )
 
 
 def _jsonl(file: TextFile, tally: Tally) -> Iterator[Chunk]:
@@ -144,7 +149,7 @@ def _batches(rows: Iterator[Any]) -> Iterator[list[Any]]:
 
 
 READERS: dict[str, Callable[[TextFile, Tally], Iterator[Chunk]]] = {
-    "csv": lambda file, tally: _delimited(file, csv_rows(file)[0], tally),
+    "csv": lambda file, tally: _delimited(file, csv_rows(file), tally),
     "tsv": lambda file, tally: _delimited(file, tsv_rows(file), tally),
     "jsonl": _jsonl,
     "txt": _txt,

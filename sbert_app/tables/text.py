@@ -1,26 +1,20 @@
 """Read text tables: csv (any common delimiter), tsv (quoted or not), txt (one sentence per line), JSON (lines, or a list)."""
 
-import csv
 import json
 import re
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
 from sbert_app.errors import UserError
-from sbert_app.tables.collecting import Collector, first_row, long_cell
+from sbert_app.tables.collecting import Collector, first_row
 from sbert_app.tables.decoding import TextFile
+from sbert_app.tables.delimited import NO_DELIMITER, SNIFFED_LINES, Rows, csv_rows, tsv_rows
 from sbert_app.tables.table import LINE_COLUMN, Content, Form
 from sbert_app.wording import amount, storable
 
-DELIMITERS = "\t;|,"
-NO_DELIMITER = "\x1f"  # occurs in no text: the file has one column
-SNIFFED_LINES, SNIFFED_CHARACTERS = 50, 1_000_000
-REGULAR_SHARE = 0.7
 BLANK_ROWS = 2_000_000  # consecutive; spreadsheets write up to 1,048,576 of them below a table
-STATED = re.compile(r'sep=([^"\r\n])\s*')  # the first line, if it tells Excel the delimiter
 ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
@@ -33,25 +27,11 @@ def read_txt(file: TextFile) -> Content:
 
 def read_csv(file: TextFile) -> Content:
     """Read cells delimited by comma, semicolon, tab, bar, or as a first line such as `sep=;` states."""
-    rows, delimiter = csv_rows(file)
-    return _read_rows(file, rows, "," if delimiter == NO_DELIMITER else delimiter)
+    return _read_rows(file, csv_rows(file))
 
 
 def read_tsv(file: TextFile) -> Content:
-    """Read tsv, quoted only if `_quotes`: in most files a stray quotation mark must not swallow the next lines."""
-    return _read_rows(file, tsv_rows(file), "\t")
-
-
-def csv_rows(file: TextFile) -> tuple[Iterator[list[str]], str]:
-    """The cells of each line of a csv file, header and all, as a stream; its delimiter. Raises UserError where it is no table."""
-    stated = STATED.fullmatch(next(file.lines(""), ""))
-    delimiter = stated[1] if stated else _delimiter(file)
-    return _csv_rows(file, islice(file.lines(""), 1 if stated else 0, None), delimiter), delimiter
-
-
-def tsv_rows(file: TextFile) -> Iterator[list[str]]:
-    """The cells of each line of a tsv file, header and all, as a stream."""
-    return _csv_rows(file, file.lines(""), "\t") if _quotes(file) else _tab_rows(file)
+    return _read_rows(file, tsv_rows(file))
 
 
 def without_blank_end(name: str, rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
@@ -69,61 +49,13 @@ def without_blank_end(name: str, rows: Iterable[Sequence[str]]) -> Iterator[Sequ
             raise UserError(f"'{name}' has more than {BLANK_ROWS:,} consecutive blank rows. Delete them.")
 
 
-def _tab_rows(file: TextFile) -> Iterator[list[str]]:
-    return (line.removesuffix("\n").split("\t") for line in file.lines())
-
-
-def _quotes(file: TextFile) -> bool:
-    """Whether the cells of a tsv are quoted: each opening quotation mark is closed in its cell, or lines differ in width."""
-    widths: set[int] = set()
-    opened = closed = 0
-    for row in _tab_rows(file):
-        if row != [""]:
-            widths.add(len(row))
-        quoted = [cell for cell in row if cell.startswith('"')]
-        opened += len(quoted)
-        closed += sum(1 for cell in quoted if len(cell) > 1 and cell.endswith('"'))
-    return opened > 0 and (len(widths) > 1 or opened == closed)
-
-
-def _delimiter(file: TextFile) -> str:
-    """The delimiter that most lines contain equally often, else the most frequent one of the first line.
-
-    Of several, prefer one that is as frequent in the first line, then the most frequent one: a column of amounts such as 3,50
-    makes the comma as regular as the semicolon between the columns.
-    """
-    first = file.read(SNIFFED_CHARACTERS, None).split("\n", SNIFFED_LINES)[:SNIFFED_LINES]
-    lines = [re.sub(r'"[^"]*"', "", line) for line in first if line.strip()] or [""]
-    regular: dict[str, tuple[bool, int]] = {}
-    for sign in DELIMITERS:
-        usual, regular_lines = Counter(line.count(sign) for line in lines).most_common(1)[0]
-        if usual and regular_lines >= len(lines) * REGULAR_SHARE:
-            regular[sign] = lines[0].count(sign) == usual, usual
-    if regular:
-        return max(regular, key=regular.__getitem__)
-    best = max(DELIMITERS, key=lines[0].count)
-    return best if best in lines[0] else NO_DELIMITER
-
-
-def _csv_rows(file: TextFile, lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
-    csv.field_size_limit(file.limits.cell_characters)
-    reader, line = csv.reader(lines, delimiter=delimiter), 0
-    try:
-        for row in reader:
-            yield row
-            line = reader.line_num
-    except csv.Error as error:
-        if "field limit" in str(error):
-            raise UserError(long_cell(file.name, f"the row that begins in line {line + 1:,}", file.limits)) from error
-        raise UserError(f"'{file.name}' cannot be read as a table ({error}). Export it again as CSV.") from error
-
-
-def _read_rows(file: TextFile, every_row: Iterator[list[str]], delimiter: str) -> Content:
+def _read_rows(file: TextFile, every_row: Rows) -> Content:
     header, notes, rows = with_header(file.name, every_row)
     table = Collector(file.name, file.limits, header)
     for number, row in enumerate(rows, 1):
         table.add(number, row)
-    return table.content([*file.notes, *notes], Form(delimiter, file.marked))
+    delimiter = "," if every_row.delimiter == NO_DELIMITER else every_row.delimiter
+    return table.content([*file.notes, *notes, *every_row.notes], Form(delimiter, file.marked))
 
 
 def with_header(name: str, every_row: Iterable[list[str]]) -> tuple[list[str], list[str], Iterator[Sequence[str]]]:

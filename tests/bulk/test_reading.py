@@ -132,3 +132,10 @@ def test_a_name_that_stands_for_nothing_is_refused(name, message, write, tmp_pat
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match=message):
         list_files([str(tmp_path / name)])
+
+
+def test_lines_that_a_stray_quotation_mark_has_swallowed_are_counted(tmp_path):
+    (tmp_path / "a.csv").write_text("text,n\n" + 'say "no",1\n"never closed,2\n' + "a row,3\n" * 2_000)
+    tally = Tally()
+    assert sum(len(chunk.numbers) for chunk in chunks(tmp_path / "a.csv", tally)) == 1
+    assert list(tally.reasons.values()) == [1, 2_000] and "first in line 3" in str(tally.reasons)

@@ -25,6 +25,31 @@ def test_cells_are_read_as_they_were_meant(case, read):
     assert read(name, content).frame.to_numpy().ravel().tolist() == cells
 
 
+def lines(count, *stray):
+    """A csv of so many rows of three cells; a quotation mark before the text of these."""
+    return "id,text,n\n" + "".join(f"{i},{chr(34) * (i in stray)}the tap of flat {i} drips,{i % 7}\n" for i in range(1, count + 1))
+
+
+@pytest.mark.parametrize(("stray", "rows", "swallowed"), [((12,), 11, 88), ((12, 40), 72, 28), ((12, 40, 98), 69, 30)])
+def test_rows_that_a_stray_quotation_mark_has_swallowed_are_told(read, stray, rows, swallowed):
+    table = read("a.csv", lines(100, *stray))
+    assert len(table.frame) == rows  # one that the file ends in has too few cells
+    assert ["in line 13 seems" in note and f"all {swallowed} lines" in note for note in table.notes] == [True]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "Dear team,\n\nthe tap drips, the door sticks,\nyours, A. B.\n" * 3,
+        "milk, 2, a\n" * 4,
+        'a 5"" pipe\nand a ""tap""',
+        "\n" * 9,
+    ],
+)
+def test_a_cell_of_many_lines_is_no_stray_quotation_mark(read, cell):
+    assert read("a.csv", lines(20) + f'21,"{cell}",3\n22,last,4\n').notes == ()
+
+
 def test_ragged_rows_are_skipped_with_their_numbers(read):
     table = read("a.csv", "text,n\ngood,1\ntoo,many,cells\nshort\n,\nlast,2\n")
     assert table.frame["text"].tolist() == ["good", "", "last"]
