@@ -130,7 +130,9 @@ def _run(job: Job, bench: Workbench, options: Any, subject: Mapping[str, Any]) -
     call = Call(bench, columns=subject.get("column") or [])
     if file is not None:
         if not file.is_file():
-            raise UserError(f"There is no file '{file}'. Check the path.")
+            piped = str(file) == "-" or (file.exists() and not file.is_dir())
+            way_out = "Pipes are not read: write what they send to a file first." if piped else "Check the path."
+            raise UserError(f"There is no file '{file}'. {way_out}")
         call = replace(call, table=read_table(file, bench.settings.limits))
     if job.needs is not Needs.CORPUS:
         return run_to_outcome(job.steps(call, options))

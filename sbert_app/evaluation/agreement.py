@@ -81,10 +81,13 @@ class LabelAgreement:
     threshold: Threshold | None = None  # labels of two values
 
 
-def label_agreement(kind: str, predicted: Array, gold: Array) -> LabelAgreement:
-    """Compare n scores with n gold values of two or more different ones. kind: "scored" (grades) or "labelled" (gold: 0 or 1)."""
+def label_agreement(kind: str, predicted: Array, gold: Array, groups: NDArray[np.int64] | None = None) -> LabelAgreement:
+    """Compare n scores with n gold values of two or more different ones. kind: "scored" (grades) or "labelled" (gold: 0 or 1).
+
+    groups: of pairs that are resampled together, (n,); None: each alone.
+    """
     measures, (name, metric) = measure(kind, predicted, gold), next(iter(METRICS[kind].items()))
-    estimate = interval(measures[name], resampled(metric, predicted, gold, np.arange(len(gold))))
+    estimate = interval(measures[name], resampled(metric, predicted, gold, np.arange(len(gold)) if groups is None else groups))
     threshold = best_threshold(predicted, gold) if kind == "labelled" else None
     return LabelAgreement(len(gold), measures, estimate, resamples_for(len(gold)), threshold)
 

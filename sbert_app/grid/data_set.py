@@ -154,8 +154,7 @@ class PairSet(DataSet):
 
     @property
     def groups(self) -> NDArray[np.int64]:
-        """Examples with the same first sentence belong together."""
-        return np.unique(self.examples.normalised[0], return_inverse=True)[1].astype(np.int64)
+        return self.examples.groups
 
     def answers(self) -> Iterator[NDArray[Any] | None]:
         yield self.examples.targets

@@ -43,7 +43,9 @@ NO_MODEL = "No model was made: these labels show no clear gain. Label more pairs
 @dataclass(frozen=True)
 class LabelOptions:
     answers: dict[str, Any] | None = option(
-        f"Answers to pairs asked before: their ids with one label each: {', '.join(LABELS)}.", json_object("answers"), None
+        f"Answers to pairs asked before, or corrections: their ids with one label each: {', '.join(LABELS)}.",
+        json_object("answers"),
+        None,
     )
     labels: Table | None = option(
         "A file of labels: sentence1, sentence2, label. Rows without a label are left out.", upload(), None

@@ -124,14 +124,19 @@ def answer(session: Session, label: Any, count: Any, seconds: Any = 0.0) -> Labe
 
 
 def record(session: Session, answers: Mapping[str, Any]) -> Labelling:
-    """Answer several of the next questions at once, by the places of their pairs. All or none are kept."""
+    """Answer several of the next questions at once, or correct labels, by the places of the pairs. All or none are kept."""
     before = labelling(session)
     asked = {str(question.place): question for question in questions(before.pairs, before.answers, BATCH)}
-    if unknown := answers.keys() - asked.keys():
-        raise UserError(f"No pair {min(unknown)!r} is asked now. Ask for pairs to label, and answer those by their ids.")
+    known = {str(given.place): number for number, given in enumerate(before.answers) if given.place >= 0}
+    if unknown := answers.keys() - asked.keys() - known.keys():
+        raise UserError(
+            f"Pair {min(unknown)!r} is neither asked now nor labelled. Ask for pairs to label, and answer by their ids."
+        )
     labels = {key: validation.one_of(label, "label", LABELS) or UNSURE for key, label in answers.items()}
-    new = [before.given(asked[key], label) for key, label in labels.items()]
-    return _all_kept(session, before, before.further(new), lambda: before.log.add(new))
+    new = [before.given(asked[key], label) for key, label in labels.items() if key in asked]
+    changed = {known[key]: label for key, label in labels.items() if key not in asked}
+    corrected = [replace(given, label=changed.get(number, given.label)) for number, given in enumerate(before.answers)]
+    return _all_kept(session, before, before.answered(corrected).further(new), lambda: before.log.add(new, changed))
 
 
 def add(session: Session, table: Table) -> Labelling:
@@ -164,7 +169,7 @@ def change(session: Session, number: Any, label: Any) -> Labelling:
     before, answers = labelling(session), [*labelling(session).answers]
     number = validation.whole_number(number, "number of the answer", 0, len(answers) - 1)
     answers[number] = replace(answers[number], label=_checked(label))
-    return _all_kept(session, before, before.answered(answers), lambda: before.log.change(number, answers[number].label))
+    return _all_kept(session, before, before.answered(answers), lambda: before.log.add([], {number: answers[number].label}))
 
 
 def grade(session: Session, graded: bool) -> Labelling:

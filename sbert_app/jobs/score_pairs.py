@@ -170,7 +170,8 @@ def _steps(
     yield Step("Comparing with the labels" if labels else "Sorting")
     agreement = None
     if labels:
-        agreement = label_agreement(labels.kind, scored.scores[labels.labelled].astype(np.float64), labels.gold[labels.labelled])
+        judged, groups = labels.labelled, reading.examples.groups
+        agreement = label_agreement(labels.kind, scored.scores[judged].astype(np.float64), labels.gold[judged], groups[judged])
     yield Step("Scored", seconds=scored.seconds, result=replace(scored, labels=labels, agreement=agreement))
 
 

@@ -56,6 +56,11 @@ class Examples:
         """The sentence columns with case and spaces normalised: equal texts are the same sentence."""
         return [[normalise(sentence) for sentence in column] for column in self.sentences]
 
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        """For each example its group, (n,): those with the same first sentence are one, and are resampled together."""
+        return np.unique(self.normalised[0], return_inverse=True)[1].astype(np.int64)
+
     def pairs_of(self, position: int) -> list[tuple[str, str]]:
         """The sentence pairs of one example, normalised, each in alphabetical order."""
         anchor, *others = (normalise(column[position]) for column in self.sentences)

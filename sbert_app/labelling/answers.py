@@ -83,18 +83,17 @@ class Log:
         """Whether another window or command has written to it since."""
         return self._path is not None and self._path.is_file() and self._path.stat().st_size != self._size
 
-    def add(self, answers: Iterable[Answer]) -> None:
-        self._append({"answer": {name: value for name, value in asdict(each).items() if name != "place"}} for each in answers)
+    def add(self, answers: Iterable[Answer], changed: Mapping[int, str] | None = None) -> None:
+        """Further answers. changed: another label for the answer with this number, counted from 0."""
+        changes = [{"change": number, "label": label} for number, label in (changed or {}).items()]
+        given = [{"answer": {name: value for name, value in asdict(each).items() if name != "place"}} for each in answers]
+        self._append([*changes, *given])
 
     def undo(self) -> None:
         """Take the last answer back."""
         self._append([{"undo": True}])
 
-    def change(self, number: int, label: str) -> None:
-        """Give the answer with this number, counted from 0, another label."""
-        self._append([{"change": number, "label": label}])
-
-    def _append(self, contents: Iterable[Mapping[str, Any]]) -> None:
+    def _append(self, contents: Sequence[Mapping[str, Any]]) -> None:
         if self._path is None:
             return
         with writing("The answer"):

@@ -136,6 +136,11 @@ def warnings(result: RunResult) -> list[str]:
     return list(filter(None, [shared_warning(result.shared), dev_warning(result.dev_before)]))
 
 
+def notes(result: RunResult) -> list[str]:
+    """Sentences beside the verdict: what was tried and compared, what training changed beside its purpose, what weakens it."""
+    return list(filter(None, [tried_in_words(result), against_in_words(result), *harm_in_words(result), *warnings(result)]))
+
+
 def head_accuracy(objective: "nn.Module", columns: Sequence[Vectors], held_out: Examples) -> HeadAccuracy | None:
     """Accuracy of the softmax head on the held-out pairs, and the share of the most frequent label; None without a head."""
     from sbert_app.training.objectives import Classification, predict_labels
@@ -189,4 +194,5 @@ def summary(result: RunResult) -> dict[str, Any]:
         "examples_needed": needed_for(result.verdict),
         **{name: facts[name] for name in ("seconds", "pairs_per_second", "device", "best_step", "curve", "head", "harm", "tried")},
         "against": facts["against"],
+        "notes": notes(result),
     }

@@ -27,6 +27,7 @@ THREADS = 16  # that check requests and load models; none is held while a reques
 INLINE_BYTES = 4_096  # requests of up to so many bytes are checked by the event loop itself: sooner than a thread begins
 INLINE_ROWS = 64  # answers of up to so many embeddings are written by it too
 
+ALL_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 Handler = Callable[[Request], Awaitable[Response]]
 Result = TypeVar("Result")
 
@@ -38,6 +39,7 @@ def routes(bench: Workbench) -> list[Route]:
         Route("/v1/embeddings", api.answering(api.embeddings), methods=["POST"]),
         Route("/v1/models", api.answering(api.models), methods=["GET"]),
         Route("/v1/models/{name:path}", api.answering(api.model), methods=["GET"]),  # names of the Hub hold a slash
+        Route("/v1/{rest:path}", api.answering(api.nothing), methods=ALL_METHODS),
     ]
 
 
@@ -108,6 +110,10 @@ class Api:
         name = request.path_params["name"]
         await self._in_thread(lambda: self._service.check_name(name))
         return JSONResponse(_model(name))
+
+    async def nothing(self, request: Request) -> Response:
+        offered = "POST /v1/embeddings, GET /v1/models and GET /v1/models/NAME"
+        raise RefusedError(f"There is no {request.method} {request.url.path} here, only {offered}.", None, 404, "not_found")
 
     async def _in_thread(self, work: Callable[[], Result]) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)

@@ -27,7 +27,7 @@ def test_a_page_and_one_json_object(shell, tmp_path):
     ("options", "message"),
     [
         (["--out", "map.pdf"], "must end in .html or .csv"),
-        (["--out", "no/such/folder/map.csv"], "Choose another --out"),
+        (["--out", "no/such/folder/map.csv"], "Choose another path"),
     ],
 )
 def test_mistakes_are_one_line(shell, write, options, message):

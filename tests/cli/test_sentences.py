@@ -70,6 +70,7 @@ def test_models(shell):
     ("args", "message"),
     [
         (("search", "nowhere.csv", "--query", "x"), "Error: There is no file 'nowhere.csv'. Check the path."),
+        (("search", "/dev/null", "--query", "x"), "Error: There is no file '/dev/null'. Pipes are not read"),
         (("search", TICKETS, "--query", "x", "--column", "nope"), "Error: 'support_tickets.csv' has no column 'nope'."),
         (("search", TICKETS), "Error: Missing option '--query'. Try --help."),
         (("encode", TICKETS, "--out", "/nowhere/e.npy"), "Error: Cannot write '/nowhere/e.npy': No such file or directory."),
@@ -84,6 +85,11 @@ def test_a_users_mistake_is_one_line_and_status_2(shell, args, message):
     assert out == ""
     assert err.strip().splitlines()[-1].startswith(message)
     assert sum(line.startswith("Error") for line in err.splitlines()) == 1
+
+
+def test_where_nothing_can_be_written_nothing_is_computed(shell):
+    _, err = shell("encode", TICKETS, "--out", "/nowhere/e.npy", status=2)
+    assert len(err.splitlines()) == 1  # no stage
 
 
 def test_a_bad_setting_is_told(shell, monkeypatch):

@@ -30,6 +30,15 @@ def test_grades_are_measured_as_scipy_does(graded):
     assert found.threshold is None and found.pairs == 80
 
 
+def test_pairs_of_one_group_are_resampled_together(graded):
+    """Each pair ten times is no more evidence than once."""
+    once, often = label_agreement("scored", *graded), [np.repeat(column, 10) for column in graded]
+    together = label_agreement("scored", *often, np.repeat(np.arange(80), 10)).estimate
+    alone = label_agreement("scored", *often).estimate
+    assert (together.low, together.high) == pytest.approx((once.estimate.low, once.estimate.high), abs=0.03)
+    assert alone.high - alone.low < 0.5 * (together.high - together.low)
+
+
 def test_agreement_of_known_lists():
     scores = np.linspace(0, 1, 40, dtype=np.float32)
     same = agreement(scores, scores * 2)

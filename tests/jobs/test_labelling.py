@@ -287,9 +287,18 @@ def test_pairs_are_answered_by_their_ids_and_half_of_them_measure(ask):
     assert after["threshold"]["missing"] > 0 and json.dumps(after)
 
 
+def test_an_answer_that_is_sent_again_changes_nothing_and_another_corrects_it(ask):
+    first, second = (str(pair["id"]) for pair in ask(count=2).summary["pairs"])
+    ask(answers={first: "yes"})
+    for label, same in (("yes", 1), ("no", 0)):
+        after = ask(answers={first: label, second: "no"}).summary
+        assert (after["labels"], after["same"], after["different"]) == (2, same, 2 - same)
+    assert ask().summary["same"] == 0  # kept so
+
+
 def test_what_is_wrong_with_answers_is_said_and_none_of_them_is_kept(ask):
     pair = ask(count=1).summary["pairs"][0]
-    with pytest.raises(UserError, match="No pair '-7' is asked now"):
+    with pytest.raises(UserError, match="Pair '-7' is neither asked now nor labelled"):
         ask(answers={str(pair["id"]): "yes", "-7": "no"})
     with pytest.raises(UserError, match="Unknown label 'maybe'"):
         ask(answers={str(pair["id"]): "maybe"})

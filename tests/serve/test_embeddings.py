@@ -102,6 +102,14 @@ def test_models_are_listed_but_for_those_of_runs(app: Served, home: Path, model_
         assert refused.value.code == "model_not_found"
 
 
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "foo"), ("POST", "rerank"), ("GET", "embeddings"), ("DELETE", f"models/{MODEL}")]
+)
+def test_what_is_not_there_is_a_sentence_in_openais_shape(app: Served, method: str, path: str) -> None:
+    answer = app.http.request(method, f"v1/{path}")
+    assert answer.status_code == 404 and f"There is no {method} /v1/{path} here" in answer.json()["error"]["message"]
+
+
 def test_tokens_are_counted_as_the_model_reads_them(app: Served) -> None:
     encoder = app.bench.registry.encoder()
     usage = app.openai.embeddings.create(model=MODEL, input=["a cat", "word " * 3_000]).usage

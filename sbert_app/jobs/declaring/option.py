@@ -1,6 +1,8 @@
 """Declare an option of a job: default, check and help, shared by endpoint and shell command."""
 
+import errno
 import json
+import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import MISSING, dataclass, field, fields
@@ -164,6 +166,9 @@ def output(*suffixes: str, reason: str = "") -> Kind:
         path = Path(value)
         if suffixes and path.suffix not in suffixes:
             raise UserError(f"'{path}' must end in {' or '.join(suffixes)}{f': {reason}' if reason else ''}.")
+        if suffixes and not os.access(path.parent, os.W_OK):  # before the work, not after it
+            why = os.strerror(errno.EACCES if path.parent.is_dir() else errno.ENOENT)
+            raise UserError(f"Cannot write '{path}': {why}. Choose another path.")
         return path
 
     return Kind(Path, check, output=True)

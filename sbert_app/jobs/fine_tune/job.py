@@ -16,7 +16,7 @@ from sbert_app.labelled.columns import guess_mapping
 from sbert_app.labelled.example_set import COLUMN, GIVEN, SENTENCES, SPLITS
 from sbert_app.runs.plan import PRESETS, QUICK, Plan, preset
 from sbert_app.runs.records import Baseline, DevScore, Event, Loss, RunResult, RunState, Tried
-from sbert_app.runs.result import against_in_words, summary, tried_in_words, warnings
+from sbert_app.runs.result import notes, summary
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.storage import atomic_folder, writing_to
@@ -70,11 +70,13 @@ def fine_tune(call: Call, options: FineTuneOptions) -> Steps:
 
     Returns:
         While running: run, state, message, step, steps, loss. At the end also model (a name for all jobs, or the folder), verdict,
-        before, after, difference, examples, split, shared_sentences (held-out sentences that training has too), dev_before (the dev
-        score before training: at 1 it chooses nothing), examples_needed (held out, for a change that is not clear to be so in
-        80 % of repetitions; null if it is clear), head (the softmax head's accuracy on held-out pairs, and that of always giving
-        the most frequent label; null without a head), tried (the dev score of each objective that was tried), against (for a
-        cross-encoder: encoder, and the verdict from its cosine to the trained cross-encoder; else null), seconds, pairs_per_second.
+        before, after, difference, notes (sentences to read before the model is used, on harm too), harm (the verdict on everyday
+        pairs that are none of yours; how many neighbours moved), examples, split, shared_sentences (held-out sentences that
+        training has too), dev_before (the dev score before training: at 1 it chooses nothing), examples_needed (held out, for a
+        change that is not clear to be so in 80 % of repetitions; null if it is clear), head (the softmax head's accuracy on
+        held-out pairs, and that of always giving the most frequent label; null without a head), tried (the dev score of each
+        objective that was tried), against (for a cross-encoder: encoder, and the verdict from its cosine to the trained
+        cross-encoder; else null), seconds, pairs_per_second.
     """
     if options.out and options.out.exists():
         raise UserError(f"'{options.out}' already exists. Choose another --out.")
@@ -191,8 +193,7 @@ def _lines(result: RunResult, model: str) -> list[str]:
     if head := result.head:
         lines.append(f"labels: {100 * head.accuracy:.1f} % correct ({100 * head.majority:.1f} % by the most frequent label)")
     speed = f"{result.seconds:.1f} s, {result.pairs_per_second:.0f}/s -> {model}"
-    about = filter(None, [tried_in_words(result), against_in_words(result)])
-    return [*lines, f"verdict: {result.verdict.word}", *about, *warnings(result), speed]
+    return [*lines, f"verdict: {result.verdict.word}", *notes(result), speed]
 
 
 FINE_TUNE = Job("fine_tune", Needs.LABELLED, FineTuneOptions, fine_tune, "train", streams=True)
