@@ -28,6 +28,7 @@ OTHER_LANGUAGES = frozenset(  # frequent words of languages in Latin script that
     einem einer eines meinem meinen meiner keine keinen ihr ihre ihnen uns bei beim aus nach vom zum zur über durch ohne gegen seit
     haben wird wurde werden sind kann kommt gibt noch nur aber oder schon wieder sehr immer bitte dank danke vielen wann warum
     dass wenn mehr unser unsere unseren diese dieser dieses etwas viel zwischen damit dann jetzt hier
+    im geht gehen funktioniert läuft macht heute gestern morgen neue neuen alle bis vor unter drei leider raus defekt kaputt
     le les est une dans pour pas que qui je vous nous avec mon ma sur ce cette et au du il elle mes où
     el los las una es por con para está mi se del muy y un como dónde qué
     quiero tengo puedo pero todavía muchas gracias cuando porque
@@ -36,6 +37,9 @@ OTHER_LANGUAGES = frozenset(  # frequent words of languages in Latin script that
     het een niet ik van voor zijn mijn en dat waar
     och jag inte det som jest się nie""".split()
 )
+# Also in English names and abbreviations: no evidence alone.
+AT_HOME_TOO = frozenset("com est os non van con per para mi em del las los un".split())
+SHORT = 5  # words; of them one that English does not have is enough, where the model cuts most words
 BOTH = frozenset(("an", "in", "so", "was", "am", "will"))  # frequent in English and in German: evidence of neither
 # Scripts without spaces or with one sign a syllable: a few letters a piece are normal for models that read them.
 DENSE = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -81,13 +85,21 @@ def unread(sentence: str, tokens: TokenVectors, a_sample_word: float) -> str:
     if not is_latin:
         most = LETTERS_A_PIECE_DENSE if DENSE.search(sentence) else LETTERS_A_PIECE
         return "is in a script that this model reads letter by letter, not as words" if letters / count <= most else ""
-    fragmented = count >= PIECES_A_WORD * len(written) or a_sample_word >= PIECES_A_SAMPLE_WORD
-    return "is not in English, and this model knows few of its words" if fragmented and is_foreign(sentence) else ""
+    fragmented = count >= PIECES_A_WORD * len(written)
+    if not fragmented and a_sample_word < PIECES_A_SAMPLE_WORD:
+        return ""
+    foreign = is_foreign(sentence, short=fragmented and len(written) <= SHORT)
+    return "is not in English, and this model knows few of its words" if foreign else ""
 
 
-def is_foreign(sentence: str) -> bool:
-    """Whether a sentence in Latin script has frequent words or letters of other languages, and hardly any English ones."""
+def is_foreign(sentence: str, short: bool = False) -> bool:
+    """Whether a sentence in Latin script has frequent words or letters of other languages, and hardly any English ones.
+
+    short: one such word is enough where there is no English one.
+    """
     words = set(words_of(sentence))  # once each: "com" of addresses is Portuguese, too
+    if short and words & (OTHER_LANGUAGES - AT_HOME_TOO) and not words & (FUNCTION_WORDS - BOTH):
+        return True
     english, known = sum(word in FUNCTION_WORDS - BOTH for word in words), sum(word in OTHER_LANGUAGES for word in words)
     other = known + sum(word not in OTHER_LANGUAGES and not word.isascii() for word in words)
     return known >= 1 and other >= 2 and other > 2 * english

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 HINT = "Type what you are looking for."
 NO_HITS = "No row fits the filters. Remove one to see hits."
 OFFERED = (MAXSIM, DENSE)  # ways to rank a collection, the first by default
-SAMPLED, BEGINNING = 200, 300  # rows of a corpus, characters of each
+SAMPLED, BEGINNING = 1_000, 300  # rows of a corpus, characters of each
 LEAST_ROWS, LEAST_SHARE = 2, 0.04  # of the sampled rows: below it, they are quotations and names
 GRADES = {2: "yes", 1: "partly", 0: "no"}  # how well a row answers a query
 FILE = "judgements.csv"
@@ -88,7 +88,7 @@ def corpus_caution(encoder: "Encoder", sentences: Sequence[str]) -> tuple[str, .
     count = sum(bool(unread_reason(encoder, text)) for text in sample)
     if count < max(LEAST_ROWS, LEAST_SHARE * len(sample)):
         return ()
-    rows = f"{count:,}" if len(sample) == total else f"About {10 * round(total * count / len(sample) / 10):,}"
+    rows = f"At least {count:,}" if len(sample) == total else f"At least about {10 * round(total * count / len(sample) / 10):,}"
     return (f"{rows} of {total:,} rows are in a language or script that {encoder.name} hardly reads: do not rely on their scores.",)
 
 
