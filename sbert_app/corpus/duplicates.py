@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sbert_app.corpus.groups import Grouping, Neighbourhoods
 from sbert_app.corpus.mining import SimilarPairs, mine
 from sbert_app.corpus.vector_index import VectorIndex
+from sbert_app.explain.cautions import in_short
 from sbert_app.step import Step
 from sbert_app.vectors import Rows, Vectors, distinct
 
@@ -134,6 +135,11 @@ class SentencePair:
     sentence1: str
     sentence2: str
     cross_score: float | None = None  # until it is computed
+
+    @property
+    def caution(self) -> str:
+        """What the cosine does not tell, such as another number, in a few words; "" for nothing."""
+        return in_short(self.sentence1, self.sentence2)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.groups import Grouping
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus
+from sbert_app.explain.cautions import in_short
 from sbert_app.tables.table import BYTE_ORDER_MARK, skipped_summary, to_csv
 
 LABEL_AGREEMENT = 2 / 3  # the share of the groups within which a label is the same, at least
@@ -121,7 +122,7 @@ class Findings:
             "exact_copies": self.copies,
             "differing_copies": self.differing[0],
             "differing_columns": self.differing[1],
-            "pairs": [{key: value for key, value in asdict(p).items() if key != "cross_score"} for p in self.pairs(top)],
+            "pairs": [{k: v for k, v in asdict(p).items() if k != "cross_score"} | {"caution": p.caution} for p in self.pairs(top)],
             "groups": [{"representative": rows[0], "rows": rows, "size": len(rows)} for rows in groups],
             "threshold": self.threshold,
             "floor": pairs.floor,
@@ -144,8 +145,12 @@ class Findings:
         return mixed
 
     def verdicts(self) -> Iterator[dict[str, Any]]:
-        """A record per row: keep or drop, group, representative row and cosine to it, sentence, the corpus's columns."""
-        verdicts, labels = self.decided, self._labels
+        """A record per row: keep or drop, group, representative row and cosine to it, sentence, caution, the corpus's columns.
+
+        caution: what the score of a row that goes does not tell, such as another number.
+        """
+        verdicts, labels, texts = self.decided, self._labels, self.corpus.sentences
+        others = [texts[row] for row in verdicts.representative]
         own: Iterator[dict[str, Any]] = (
             {
                 "row": labels[i],
@@ -154,8 +159,9 @@ class Findings:
                 "representative": labels[verdicts.representative[i]],
                 "score": round(float(verdicts.score[i]), 4),
                 "sentence": sentence,
+                "caution": "" if verdicts.keep[i] or sentence == other else in_short(other, sentence),
             }
-            for i, sentence in enumerate(self.corpus.sentences)
+            for i, (sentence, other) in enumerate(zip(texts, others, strict=True))
         )
         return self.corpus.with_metadata(own)
 

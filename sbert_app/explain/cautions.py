@@ -57,6 +57,7 @@ NO_DENIAL = re.compile(  # phrases with a negation that deny nothing
     r"or not|if not|why not|why don't|no wonder|can't wait|can't help|don't forget|do not forget|no\.? \d+|not until|"
     r"no sooner|never mind)\b|[\"“'](?:no|not|never)[\"”']|,\s*\w+n't \w+\s*\?"
 )
+IN_SHORT = {NEGATION: "one may deny the other", NUMBERS: "numbers or dates differ", ORDER: "other word order"}
 SPLIT_CONTRACTION = re.compile(r"\b(\w+?) ?n ?['’`´] ?t\b")  # "do n't", "don ’t"
 ALIKE, HALF_ALIKE = 0.6, 0.5  # share of the shorter sentence's content that the other one has
 LEAST_ORDERED = 3  # words
@@ -132,6 +133,11 @@ def cautions(sentence1: str, sentence2: str, tokens: Sequence[TokenVectors] = ()
         text = f"Both sentences have the same words in another order: who does what may differ, {SCORE_ALONE}."
         noticed.append(Caution(ORDER, text))
     return noticed
+
+
+def in_short(sentence1: str, sentence2: str) -> str:
+    """What to mind in the score of these sentences, in a few words; "" for nothing."""
+    return ", ".join(IN_SHORT[caution.kind] for caution in cautions(sentence1, sentence2))
 
 
 def _denial(sentence1: str, sentence2: str) -> str:

@@ -14,7 +14,7 @@ def test_pairs_groups_and_a_cleaned_file(shell, tmp_path):
     out, err = shell("duplicates", TICKETS, "--top", 3, "--threshold", 0.9, "--clean", clean, "--json")
     result = json.loads(out)
     pairs, groups = result["pairs"], result["groups"]
-    assert set(pairs[0]) == {"row1", "row2", "score", "sentence1", "sentence2"} and "column 'text'" in err
+    assert set(pairs[0]) == {"row1", "row2", "score", "sentence1", "sentence2", "caution"} and "column 'text'" in err
     assert len(pairs) == 3 and pairs[0]["score"] >= pairs[1]["score"] >= 0.9 and pairs[0]["row1"] < pairs[0]["row2"]
     assert groups[0].keys() == {"representative", "rows", "size"} and groups[0]["rows"][0] == groups[0]["representative"]
     assert result["exact"] and (result["threshold"], result["floor"]) == (0.9, 0.5)

@@ -35,7 +35,9 @@ def colours():
 
 def lines(html):
     """Verdict, reason and rows of each line of each group."""
-    line = re.compile(r'class="verdict">(\w+)</span><span class="reason">([^<]*)</span>.*?class="file-row">([^<]*)<')
+    line = re.compile(
+        r'class="verdict">(\w+)</span><span class="reason">([^<]*)(?: <mark>.*?</mark>)?</span>.*?class="file-row">([^<]*)<'
+    )
     return [line.findall(group) for group in html.split('<li class="dup-group"')[1:]]
 
 
@@ -59,11 +61,11 @@ def test_where_the_rows_of_a_group_differ_is_shown_with_what_the_first_row_has()
 
 
 def test_the_other_lines_of_a_large_group_unfold(monkeypatch):
-    html = groups(findings([f"red {number}" for number in range(12)], [(1, 0)] * 12, SIMILAR))
+    html = groups(findings([f"red {letter}" for letter in "abcdefghijkl"], [(1, 0)] * 12, SIMILAR))
     assert len(lines(html)[0]) == 12 and len(lines(html.split("<details>")[0])[0]) == 8
     assert "<summary>4 more rows, 4 to drop</summary>" in html and groups_view.IN_FILE not in html
     monkeypatch.setattr(groups_view, "MOST_LINES", 10)
-    html = groups(findings([f"red {number}" for number in range(12)], [(1, 0)] * 12, SIMILAR))
+    html = groups(findings([f"red {letter}" for letter in "abcdefghijkl"], [(1, 0)] * 12, SIMILAR))
     assert len(lines(html)[0]) == 10 and groups_view.IN_FILE in html and "<summary>4 more rows" in html
 
 
@@ -91,3 +93,17 @@ def test_beyond_ten_the_groups_are_folded():
     assert len(lines(folded)) == 11 and len(lines(folded.split("<details")[0])) == 10
     assert '<details class="dup-more"><summary>Show all 11 groups<' in folded
     assert '<details class="dup-more" open>' in groups(findings(sentences, vectors, COPIES), unfolded=True)
+
+
+def test_another_number_or_a_denial_is_noted_on_the_row_in_the_files_and_for_what_is_folded():
+    texts = ["2 radiators stay cold", "2 radiators don't stay cold", *(f"{n} radiators stay cold" for n in range(3, 13))]
+    found = findings(texts, [(1, 0.01 * i) for i in range(12)], SIMILAR)
+    html, records = groups(found), {record["row"]: record for record in found.verdicts()}
+    assert {record["representative"] for record in records.values()} == {1}
+    denied, others = "one may deny the other", "numbers or dates differ"
+    assert [records[row]["caution"] for row in range(1, 13)] == ["", denied, *[others] * 10]
+    assert html.count(f"<mark>{others}</mark>") == 10 and html.count(f"<mark>{denied}</mark>") == 1
+    assert "4 more rows, 4 to drop, 4 to look at" in html
+    pairs = {(pair["row1"], pair["row2"]): pair["caution"] for pair in found.summary(100)["pairs"]}
+    assert pairs[1, 2] == denied and pairs[1, 3] == others
+    assert view.pair_record(found.pairs(1)[0])["caution"] == found.pairs(1)[0].caution != ""

@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from sbert_app.corpus.duplicates import COPIES, Group, Member
 from sbert_app.corpus.findings import Findings
+from sbert_app.explain.cautions import in_short
 from sbert_app.ui.kit import html
 from sbert_app.wording import amount, plural, row_list, row_text
 
@@ -42,11 +43,13 @@ def _list(items: Sequence[Markup]) -> Markup:
 def _group(number: int, group: Group) -> Markup:
     """The lines of a group, and the button that keeps all of it."""
     lines = [list(same) for _, same in groupby(group.members, key=_line)]
-    shown = [_members(same, group.members[0]) for same in lines[:MOST_LINES]]
+    noted = [_noted(same[0], group.members[0]) for same in lines[:MOST_LINES]]
+    shown = [_members(same, group.members[0], note) for same, note in zip(lines, noted, strict=False)]
     if more := [member for same in lines[LINES_SHOWN:] for member in same]:
         dropped = sum(not member.keep for member in more)
         going = f", {dropped:,} to drop" if dropped else ""
-        rest = f"{len(more):,} more {plural(len(more), 'row', 'rows')}{going}"
+        to_see = sum(map(bool, noted[LINES_SHOWN:]))
+        rest = f"{len(more):,} more {plural(len(more), 'row', 'rows')}{going}{f', {to_see:,} to look at' if to_see else ''}"
         beyond = html.hint(IN_FILE) if len(lines) > MOST_LINES else Markup()
         folded = Markup('<li class="rest"><details><summary>{}</summary><ul>{}</ul>{}</details></li>')
         shown[LINES_SHOWN:] = [folded.format(rest, Markup().join(shown[LINES_SHOWN:]), beyond)]
@@ -65,10 +68,15 @@ def _line(member: Member) -> tuple[object, ...]:
     return member.copy_of or member.row, member.copy_of is None, member.keep, member.values
 
 
-def _members(same: Sequence[Member], centre: Member) -> Markup:
+def _noted(member: Member, centre: Member) -> str:
+    """What a similar row's score does not tell, such as another number; "" for nothing."""
+    return in_short(centre.sentence, member.sentence) if member is not centre and member.copy_of is None else ""
+
+
+def _members(same: Sequence[Member], centre: Member, note: str) -> Markup:
     """One row, or several exact copies of a row, and why they are in the group."""
     member, count = same[0], len(same)
-    reason = f"{member.score:.2f} similar"
+    reason: str = Markup("{:.2f} similar{}").format(member.score, Markup(" <mark>{}</mark>").format(note) if note else "")
     if member is centre:
         reason = ""
     elif member.copy_of is not None:

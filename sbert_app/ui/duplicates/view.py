@@ -48,7 +48,7 @@ def not_yet(opened: OpenCollection | None) -> str:
 def pair_record(pair: SentencePair) -> dict[str, object]:
     """A pair as a flat record for export."""
     rows = {"row1": pair.row1, "row2": pair.row2, "score": round(pair.score, 4)}
-    return {**rows, "sentence1": pair.sentence1, "sentence2": pair.sentence2}
+    return {**rows, "sentence1": pair.sentence1, "sentence2": pair.sentence2, "caution": pair.caution}
 
 
 def amounts(findings: Findings) -> dict[str, str]:
@@ -181,7 +181,8 @@ def _pair(pair: SentencePair, threshold: float, opinion: SecondOpinion | None) -
     cross = Markup() if pair.cross_score is None else CROSS.format(pair.cross_score, unit)
     rows = ((pair.sentence1, pair.row1), (pair.sentence2, pair.row2))
     texts = [(sentence, FILE_ROW.format(f"row {row_text(row)}")) for sentence, row in rows]
-    return pair_item(f"{pair.score:.4f}", "above" if pair.score >= threshold else "below", texts, cross)
+    about = ", ".join(filter(None, ["above" if pair.score >= threshold else "below", pair.caution]))
+    return pair_item(f"{pair.score:.4f}", about, texts, cross)
 
 
 def pair_item(score: str, about: str, texts: Sequence[tuple[str, Markup]], cross: Markup = Markup()) -> Markup:
