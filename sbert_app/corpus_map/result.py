@@ -150,22 +150,30 @@ class CorpusMap:
         return [self.clustering, *([merged(self.clustering, self.projection.points, GROUPS)] if many else [])]
 
     @cached_property
-    def alone(self) -> dict[int, int]:
-        """By their numbers, the groups that hold one cluster only, and that cluster."""
+    def leads(self) -> list[tuple[int, int]]:
+        """Of each group the cluster that names it, the largest that has no name of the visitor, if any, and how many more it stands
+        for: those with such a name stand for themselves.
+        """
         held = [{*self.clustering.labels[level.members(n)].tolist()} for level in self.levels[1:] for n in range(level.count)]
-        return {group: clusters.pop() for group, clusters in enumerate(held) if len(clusters) == 1}
+        leads = [min(group, key=lambda number: (number in self.given_names, number)) for group in held]
+        return [(lead, len(group - {lead} - self.given_names.keys())) for group, lead in zip(held, leads, strict=True)]
+
+    @property
+    def _named(self) -> list[int]:
+        """The clusters, then the one that names each group."""
+        return [*range(self.clustering.count), *(cluster for cluster, _ in self.leads)]
 
     def centres(self) -> list[list[float]]:
-        """The median point of each cluster, then of each group of clusters."""
-        members = (level.members(number) for level in self.levels for number in range(level.count))
-        return [np.median(self.projection.points[rows], axis=0).tolist() for rows in members]
+        """The median point of each cluster, then that of the cluster that names each group."""
+        points, clustering = self.projection.points, self.clustering
+        return [np.median(points[clustering.members(number)], axis=0).tolist() for number in self._named]
 
     def other_centres(self) -> list[list[float]]:
         """`centres` of the drawn rows on the other model's map; the same centre where no row of a cluster is drawn."""
         if self.comparison is None:
             return []
-        points, drawn = self.comparison.drift.points, [(level.labels[self.projection.drawn], level.count) for level in self.levels]
-        members = [np.flatnonzero(labels == number) for labels, count in drawn for number in range(count)]
+        points, drawn = self.comparison.drift.points, self.clustering.labels[self.projection.drawn]
+        members = [np.flatnonzero(drawn == number) for number in self._named]
         return [np.median(points[m], axis=0).tolist() if len(m) else own for m, own in zip(members, self.centres(), strict=True)]
 
     def summary(self) -> dict[str, Any]:

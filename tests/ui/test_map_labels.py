@@ -30,6 +30,7 @@ def test_a_given_name_is_whole_on_the_map_in_lines():
 
 
 def test_many_clusters_are_also_named_in_groups_after_their_own_names():
+    """By their largest cluster, at its points: the words of all, at the middle of all, would be of no cluster."""
     made = grouped_map(35, 700)
     clusters, groups = made.levels
     assert groups.count == GROUPS
@@ -37,21 +38,27 @@ def test_many_clusters_are_also_named_in_groups_after_their_own_names():
     figure = map_figure(made.renamed(3, "Refunds")).layout
     assert len(figure.annotations) == 35 + GROUPS and figure.meta["clusters"] == 35
     assert figure.annotations[3].text == "Refunds" and figure.annotations[3].font.size < figure.annotations[35].font.size
-    assert len({name.text for name in figure.annotations[35:]}) == GROUPS
-    rows = made.projection.points[groups.members(0)]
-    assert [figure.annotations[35].x, figure.annotations[35].y] == np.median(rows, axis=0).tolist()
+    for group, (cluster, more) in enumerate(made.leads):
+        held = np.unique(clusters.labels[groups.members(group)])
+        assert (cluster, more) == (held.min(), len(held) - 1)
+    assert {more for _, more in made.leads} > {0}
+    joined, more = next(lead for lead in made.leads if lead[1])
+    text, place = figure.annotations[35 + made.leads.index((joined, more))], figure.annotations[joined]
+    assert text.text.endswith(f"<br>and {more} more") and [text.x, text.y] == [place.x, place.y]
     few = map_figure(small_map()).layout
     assert len(few.annotations) == few.meta["clusters"] == 3
 
 
-def test_a_named_cluster_that_is_a_group_of_its_own_has_no_other_name_beside_it():
+def test_a_cluster_that_a_person_named_stands_for_itself_beside_its_group():
     made = grouped_map(35, 700)
-    group, cluster = next(iter(made.alone.items()))
-    assert np.unique(made.clustering.labels[made.levels[1].members(group)]).tolist() == [cluster]
-    joined = next(number for number in range(35) if number not in made.alone.values())
-    figure = map_figure(made.renamed(cluster, "Refunds").renamed(joined, "Returns")).layout
-    assert figure.annotations[35 + group].text == figure.annotations[cluster].text == "Refunds"
-    assert list(figure.meta["given"]) == [joined]
+    group, (lead, more) = next((number, lead) for number, lead in enumerate(made.leads) if lead[1] > 1)
+    alone, (single, _) = next((number, lead) for number, lead in enumerate(made.leads) if not lead[1])
+    renamed = made.renamed(lead, "Refunds").renamed(single, "Returns")
+    figure = map_figure(renamed).layout
+    other, left = renamed.leads[group]
+    assert other != lead and left == more - 1 and list(figure.meta["given"]) == [lead]
+    assert figure.annotations[35 + group].text.startswith(figure.annotations[other].text)
+    assert figure.annotations[35 + alone].text == figure.annotations[single].text == "Returns"  # once from afar
 
 
 def test_points_that_are_not_selected_are_grey_but_seen():

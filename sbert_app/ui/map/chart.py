@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sbert_app.corpus_map.colouring import CLUSTERS, Categories, ColourScale, colouring
 from sbert_app.corpus_map.query import QueryOnMap
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
-from sbert_app.mapping.keywords import LABEL, SEPARATOR, names
+from sbert_app.mapping.keywords import LABEL, SEPARATOR
 from sbert_app.mapping.projection import Points
 from sbert_app.ui.kit.html import BELOW, GREY, INK, TEAL, Figure, as_text, quiet, short
 
@@ -148,7 +148,7 @@ def _with_overlays(traces: list[Figure], query: QueryOnMap | None = None) -> Fig
 
 
 def _names(corpus_map: CorpusMap) -> list[dict[str, Any]]:
-    """Names of clusters, then of groups of clusters, at their median points, largest first; the page's script places them."""
+    """Names of clusters, then of groups of clusters, largest first, at median points; the page's script places them."""
     sizes = [13 if level.count <= FEW_NAMES else 11 for level in corpus_map.levels for _ in range(level.count)]
     notes: list[dict[str, Any]] = [
         {"x": x, "y": y, "text": label, "showarrow": False, "font": {"size": size, "weight": 700, "color": INK}}
@@ -159,18 +159,16 @@ def _names(corpus_map: CorpusMap) -> list[dict[str, Any]]:
 
 def labels(corpus_map: CorpusMap) -> list[str]:
     """The name of each cluster as it is on the map, then of each group of clusters."""
-    given, words = corpus_map.given_names, corpus_map.projection.words
-    groups = [_label(name) for level in corpus_map.levels[1:] for name in names(words.keywords(level.labels))]
+    given = corpus_map.given_names
     given_labels = {number: "<br>".join(map(as_text, textwrap.wrap(name, TERM_LENGTH))) for number, name in given.items()}
     own = [given_labels.get(number) or _label(name) for number, name in enumerate(corpus_map.made_names)]
-    for group, cluster in corpus_map.alone.items():
-        groups[group] = own[cluster]
-    return own + groups
+    return own + [f"{own[cluster]}<br>and {more} more" if more else own[cluster] for cluster, more in corpus_map.leads]
 
 
 def _at_any_zoom(corpus_map: CorpusMap) -> list[int]:
-    """The clusters that a visitor named, but for those that are a group of their own, which has the name from afar."""
-    return [number for number in corpus_map.given_names if number not in corpus_map.alone.values()]
+    """The clusters that a visitor named, but for those that name a group from afar."""
+    leads = {cluster for cluster, _ in corpus_map.leads}
+    return [number for number in corpus_map.given_names if number not in leads]
 
 
 def _label(name: str) -> str:
