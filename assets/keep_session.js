@@ -1,6 +1,6 @@
 // Keep this session: the results on screen, as one page that needs nothing else. This browser makes it: nothing is sent.
 (() => {
-  const { atClick, chartIn, commandOf, copyOf, drawn, printed, save } = window.studioResults;
+  const { aboutResult, atClick, chartIn, commandOf, copyOf, drawn, printed, save } = window.studioResults;
   const NOT_KEPT = '.take-home, .judge, button, .skeleton, summary i';
 
   function element(name, attributes, ...children) {
@@ -33,7 +33,7 @@
   }
 
   async function section(links) {
-    const { shows, title, source } = links.dataset;
+    const { shows, title, source } = aboutResult(links);
     const parts = [];
     for (const id of shows.split(' ')) {
       const chart = chartIn(id);

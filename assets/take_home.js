@@ -4,11 +4,13 @@
   // A picture cannot use the page's fonts: labels are measured in the font that draws them.
   const FONT = 'Arial, Liberation Sans, Helvetica, sans-serif';
   const INK = '#1c1c1f', LEAST_WIDTH = 720, TITLE = 18, SOURCE = 13;  // of a picture, in pixels
-  // Its title, its source, the elements that show it; of a map also what is chosen on it.
+  // Its title, its source with what to mind, the elements that show it; of a map also what is chosen on it.
   function aboutResult(button) {
-    const about = button.closest('.take-home').dataset;
-    const chosen = about.shows === 'map-plot' && document.querySelector('#map-told b');
-    return chosen ? { ...about, title: `${about.title} · ${chosen.textContent}` } : about;
+    const { shows, title, source } = button.closest('.take-home').dataset;
+    const chosen = shows === 'map-plot' && document.querySelector('#map-told b');
+    const minded = [...document.querySelectorAll('[data-minds]')].filter(({ dataset }) => dataset.minds.split(' ').includes(shows));
+    const told = minded.map(({ textContent }) => textContent);
+    return { shows, title: chosen ? `${title} · ${chosen.textContent}` : title, source: [source, ...told].join(' · ') };
   }
 
   const chartIn = id => document.getElementById(id)?.querySelector('.js-plotly-plot');

@@ -12,7 +12,7 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chromium import go_to
-from tests.browser.corpus import open_example
+from tests.browser.corpus import open_example, upload
 from tests.browser.present import smallest_letters, smallest_presented
 from tests.browser.test_map import draw
 
@@ -159,6 +159,21 @@ def test_a_kept_session_opens_without_network_and_its_commands_make_the_same_res
     assert "map assets/examples/support_tickets.csv" in commands(drawn, "shell")
     kept.context.close()
     assert asked == [] and errors == []
+
+
+def test_what_to_mind_in_a_corpus_is_presented_with_its_hits(shared_page, write):
+    page = shared_page
+    go_to(page, "Search")
+    upload(page, write("german.csv", "text\nDie Heizung ist kalt\nSchimmel im Bad\nThe lift is out of order\n"))
+    page.locator("#index").click()
+    page.get_by_label("Query", exact=True).fill("cold radiator")
+    page.get_by_label("Query", exact=True).press("Enter")
+    expect(page.locator("#hits [data-query='cold radiator']")).to_be_attached()
+    page.locator("#hits [data-present]").first.click()
+    expect(page.locator(".present header")).to_contain_text(
+        "At least 2 of 3 rows are in a language or script that all-MiniLM-L6-v2 hardly"
+    )
+    page.keyboard.press("Escape")
 
 
 def test_back_leaves_the_full_screen_and_not_the_tab(shared_page):

@@ -112,7 +112,7 @@ def test_copies_are_counted_on_the_card_and_weak_hits_stand_below_a_line():
     hits[0] = replace(hits[0], copies=12, copy_rows=(12, 15))
     result = SearchResult("q", hits, {"search": 1.0}, "model", 9, 9, weak=0.3)
     page = search.results(result)
-    assert page.count('class="hit"') == 3 and "3 texts in 15 rows of 9 in" in page
+    assert page.count('class="hit"') == 3 and "Best 3 texts in 15 rows of 9 in" in page
     assert "The same text in rows 12, 15 … and 10 more<" in page
     assert page.index("first") < page.index(search.WEAK) < page.index("second") and page.count('class="weak"') == 1
     assert search.ALL_WEAK in search.results(replace(result, weak=0.95))

@@ -67,9 +67,10 @@ def notes(lines: Iterable[str], kind: str = "notes") -> Markup:
     return Markup('<ul class="{}">{}</ul>').format(kind, items) if items else Markup()
 
 
-def cautions(lines: Iterable[str]) -> Markup:
-    """What to mind when reading a result."""
-    return notes(lines, "cautions")
+def cautions(lines: Iterable[str], minds: str = "") -> Markup:
+    """What to mind when reading a result. minds: the elements of results that say it too where they are presented or saved."""
+    told = notes(lines, "cautions")
+    return Markup('<div data-minds="{}">{}</div>').format(minds, told) if told and minds else told
 
 
 def empty(message: str) -> Markup:

@@ -20,7 +20,7 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler
 from sbert_app.ui.map import chart, lists, view
 from sbert_app.ui.map.panel import MapPanel
-from sbert_app.ui.map.toolbar import Toolbar
+from sbert_app.ui.map.toolbar import PLOT, Toolbar
 
 REFRESH_SECONDS, REFRESH_POINTS = 0.5, 40_000  # seconds between redraws: at least 0.5, and 1 per 40,000 points
 AGAIN: dict[str, Any] = {"value": "Draw again", "variant": "secondary", "interactive": True}  # the button, which shows the toolbar
@@ -129,7 +129,8 @@ class MapTab:
     def _grouped(self, session: Session, corpus_map: CorpusMap, colour: str = colouring.CLUSTERS) -> Updates:
         return {
             **self._coloured(session, corpus_map, colour),
-            self.panel.summary: html.cautions(cautions(self._bench, corpus_map.projection.indexed)) + view.summary(corpus_map),
+            self.panel.summary: html.cautions(cautions(self._bench, corpus_map.projection.indexed), PLOT)
+            + view.summary(corpus_map),
             self.panel.groups: lists.colour_list(corpus_map, colour),
             self.panel.numbers: view.numbers(corpus_map),
             **self.panel.deselected(session),

@@ -22,7 +22,7 @@ from sbert_app.ui.corpus.view import card, collection_card
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, dimming, handler, sent, typed_text
 from sbert_app.ui.search import view
-from sbert_app.ui.search.below_hits import AbovePanel, StandingPanel, links
+from sbert_app.ui.search.below_hits import ABOVE, AbovePanel, StandingPanel, links
 from sbert_app.ui.search.panels import JUDGED, PICKED, JudgingPanel, SearchControls
 
 HITS = "hits"  # the element of the result
@@ -94,7 +94,7 @@ class SearchTab:
         status = collection_card(collection) if collection else card(indexed, session.get(Indexing))
         shown = {
             self.body: gr.Column(visible=True),
-            self.status: status + html.cautions(cautions(self._bench, indexed)),
+            self.status: status + html.cautions(cautions(self._bench, indexed), f"{HITS} {ABOVE}"),
             self.judging.row: gr.Row(visible=collection is None),
             self.standing.block: gr.Accordion(visible=collection is None and session.get(Within) is None),
             **self.above.of_corpus(collection is None, weak_below(self._bench, session)),

@@ -58,7 +58,7 @@ def results(
     if not result.hits:
         return query.format(result.query, html.empty(NO_HITS) + html.cautions(result.cautions))
     records = _records(result)
-    total = f"{result.extent} in {sum(result.milliseconds.values()):,.0f} ms{_ranked_by(result)}"
+    total = f"Best {result.extent} in {sum(result.milliseconds.values()):,.0f} ms{_ranked_by(result)}"
     index = f"{result.store.index} · " if result.store else ""
     compare = "" if other or result.store or result.ranking == WORDS else COMPARE
     facts = Markup("{} {} {}").format(total, html.info(index + html.milliseconds(result.milliseconds)), compare)
