@@ -17,12 +17,13 @@
   // or asks the query before once more.
   const address = () => Object.fromEntries(new URLSearchParams(location.search));
   const named = () => address().tab ?? 'similarity';
+  // The query that is answered, '' for rows without one, undefined before anything is.
   const answer = () => document.querySelector('#hits [data-query]')?.dataset.query;
   let staleQuery = null;  // the query whose answer still stands there when "Back" has asked another
   addEventListener('popstate', () => {
     tab(named());
     const { query } = address(), box = document.querySelector('#query :is(input, textarea)');
-    if (query && box && answer() && query !== answer()) {
+    if (query && box && answer() !== undefined && query !== answer()) {
       staleQuery = answer();
       write(box, query);
       document.getElementById('search').click();
@@ -125,7 +126,7 @@
     button.setAttribute('aria-expanded', isOpen());
     place({ corpus: button.dataset.key });
     const query = answer();
-    if (!query || query === staleQuery) return;
+    if (query === undefined || query === staleQuery) return;
     staleQuery = null;
     place({ query, filters: document.querySelector('#chips [data-filters]')?.dataset.filters });
   }

@@ -137,6 +137,8 @@ def cautions(sentence1: str, sentence2: str, tokens: Sequence[TokenVectors] = ()
 
 def in_short(sentence1: str, sentence2: str) -> str:
     """What to mind in the score of these sentences, in a few words; "" for nothing."""
+    if not all(any(map(str.isalnum, sentence)) for sentence in (sentence1, sentence2)):
+        return "signs, no words"  # such as 👍 and 😡, which most models read as the same unknown sign
     return ", ".join(IN_SHORT[caution.kind] for caution in cautions(sentence1, sentence2))
 
 

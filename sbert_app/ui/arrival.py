@@ -91,7 +91,7 @@ class Arrival:
         visitor = visitor_of(request)
         session = bench.sessions.resume(place.session, visitor, place.left_by) or bench.sessions.open(visitor)
         session.put(place)
-        session.put(AddressFilters.read(place.corpus, place.filters))
+        session.put(AddressFilters.read(place.corpus, place.query, place.filters))
         updates: Updates = {self._key: SessionKey(bench.sessions, session.id), self._place: f"{session.id} {visitor.connection}"}
         if place.query:
             updates[self._query] = place.query

@@ -107,3 +107,7 @@ def test_another_number_or_a_denial_is_noted_on_the_row_in_the_files_and_for_wha
     pairs = {(pair["row1"], pair["row2"]): pair["caution"] for pair in found.summary(100)["pairs"]}
     assert pairs[1, 2] == denied and pairs[1, 3] == others
     assert view.pair_record(found.pairs(1)[0])["caution"] == found.pairs(1)[0].caution != ""
+
+
+def test_signs_that_a_model_cannot_tell_apart_are_noted():
+    assert "<mark>signs, no words</mark>" in groups(findings(["👍👍👍", "😡😡"], [(1, 0), (1, 0.01)], SIMILAR))

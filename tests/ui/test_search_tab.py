@@ -14,7 +14,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.search.job import SEARCH, search
 from sbert_app.ui.corpus.filters import Filtering
 from sbert_app.ui.map.panel import INSIDE
-from sbert_app.ui.search.panels import LastSearch
+from sbert_app.ui.search.panels import AddressFilters, LastSearch
 from sbert_app.ui.search.tab import SearchTab
 from tests.corpus_map.maps import map_in_thirds
 from tests.searching import of_example
@@ -131,6 +131,17 @@ def test_filters_without_a_query_show_the_rows_that_fit_and_count_for_the_next_q
     assert f"{fit} that fit (926 in all)" in tab._on_search(values)[tab.hits]
     with pytest.raises(UserError, match="blank"):
         tab._on_search(values | {tab.query: " ", tab._opened: "b2"})
+
+
+@pytest.mark.parametrize(
+    ("query", "filters", "expected"),
+    [("bills", '{"team": ["Shipping"]}', {"team": ["Shipping"]}), ("bills", "", {}), ("", "", {"team": ["Billing"]})],
+)
+def test_an_address_that_names_a_search_names_its_filters_too(tab, session, values, query, filters, expected):
+    tab._on_filters(values, sent(filters={"team": ["Billing"]}))
+    session.put(AddressFilters.read(session.corpus().key, query, filters))
+    shown = tab._on_opened(values | {tab._opened: "b2"})
+    assert shown[tab.options.filters.state].filters == expected
 
 
 def test_what_is_refused_is_not_kept(tab, session, values):

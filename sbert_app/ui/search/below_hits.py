@@ -6,6 +6,7 @@ from typing import Any
 import gradio as gr
 from markupsafe import Markup
 
+from sbert_app.corpus.filters import in_words
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.search.job import SEARCH, SearchOptions, search
 from sbert_app.jobs.search.open_corpus import Within
@@ -24,8 +25,9 @@ Asked = Callable[[Values], dict[str, Any]]  # the options of a search, by their 
 
 def links(session: Session, title: str, elem_id: str, request: Mapping[str, Any]) -> Markup:
     """To take a result of Search along. elem_id: where it is; request: the options that make it again."""
-    indexed = session.corpus()
-    copies = Markup() if session.get(Within) else commands(SEARCH, request, input_of(indexed))  # no command knows the map
+    indexed, within = session.corpus(), session.get(Within)
+    copies = Markup() if within else commands(SEARCH, request, input_of(indexed))  # no command knows the map
+    title += f" · Inside: {within.title}" if within else ""
     return row(Caption.of(title, indexed.corpus.name, indexed.model), [elem_id], present(), copies)
 
 
@@ -57,8 +59,9 @@ class AbovePanel:
         options = read(SearchOptions, asked, self._bench.settings.limits)
         result = search(self._bench, session, options)
         request = {name: asked[name] for name in ("query", "least", "filters") if asked[name] != {}}
-        count = result.counted(options.least or 0.0)
-        return view.above(count, result, session.corpus().corpus.form.delimiter) + links(session, count, ABOVE, request)
+        title = " · ".join(filter(None, [f"All rows near: {options.query}", in_words(options.filters or {})]))
+        counted = view.above(result.counted(options.least or 0.0), result, session.corpus().corpus.form.delimiter)
+        return counted + links(session, title, ABOVE, request)
 
 
 class StandingPanel:

@@ -69,19 +69,20 @@ class LastSearch:
 
 @dataclass(frozen=True)
 class AddressFilters:
-    """The filters that the page's address names, and the corpus that they are for."""
+    """The filters that the page's address names, and the corpus that they are for. searches: whether it names a search at all."""
 
     corpus: str
     filters: dict[str, Any]
+    searches: bool
 
     @classmethod
-    def read(cls, corpus: str, text: str) -> "AddressFilters":
+    def read(cls, corpus: str, query: str, text: str) -> "AddressFilters":
         """Filters as JSON; whatever is not as expected counts as absent."""
         try:
             filters = json.loads(text)
-            return cls(corpus, filters if isinstance(filters, dict) and in_words(filters) else {})
+            return cls(corpus, filters if isinstance(filters, dict) and in_words(filters) else {}, True)
         except (ValueError, RecursionError, UserError):
-            return cls(corpus, {})
+            return cls(corpus, {}, bool(query))
 
 
 class SearchControls:
@@ -123,10 +124,15 @@ class SearchControls:
         return {component: component.value for component in self.components} | (last.values if last else {})
 
     def addressed(self, session: Session) -> Values:
-        """The filters of the page's address, once, if the open corpus is the one that it names and nothing was asked of it yet."""
+        """The filters of the page's address, once, if the open corpus is the one that it names.
+
+        An address without a search leaves the filters of the last one.
+        """
         indexed, address = session.get(IndexedCorpus), session.get(AddressFilters)
         session.drop(AddressFilters)
-        if session.get(LastSearch) or not (address and indexed and address.corpus in (indexed.key, indexed.corpus.name)):
+        if not (address and indexed and address.corpus in (indexed.key, indexed.corpus.name)):
+            return {}
+        if session.get(LastSearch) and not address.searches:
             return {}
         return {self.filters.state: Filtering(filters=address.filters)}
 

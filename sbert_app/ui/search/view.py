@@ -36,6 +36,7 @@ OF_PASSAGES = f"ranked by the cosine, less {COST:g} where it is of a passage of 
 THEN_WORDS = "ranked by meaning, then the best 50 word by word; the score is the cosine only"  # a collection by MAXSIM
 USE = "Add the file in Evaluation: it measures how well each way to rank answers your queries."
 TEXT_LENGTH = 300  # characters of a row that is not among the hits, or the last above a score
+WITHOUT_QUERY = Markup('<div class="fitting" data-query="">{}</div>')  # what page.js keeps in the address
 FIRST = 20  # rows that are shown without a query
 LAST, OF_LAST = 5, "A cosine says how close, not whether it is right: read the last ones, and raise or lower it until they are."
 WAYS = {
@@ -77,7 +78,7 @@ def results(
 def no_query(within: str) -> Markup:
     """What to do, and what is searched: the title of what is selected on the map, "" for all."""
     only = f" Only {within[:1].lower()}{within[1:]} are searched." if within else ""  # it begins with a number, "The" or "Row"
-    return html.empty(f"{NO_QUERY}{only}")
+    return WITHOUT_QUERY.format(html.empty(f"{NO_QUERY}{only}"))
 
 
 def fitting(rows: Fitting, delimiter: str) -> Markup:
@@ -87,7 +88,8 @@ def fitting(rows: Fitting, delimiter: str) -> Markup:
     places = [str(record["row"]) for record in rows.records]
     first = [[place, html.short(text, TEXT_LENGTH)] for place, text in zip(places, rows.sentences, strict=True)][:FIRST]
     table = html.table(["row", f"the first {len(first)} texts"], first) if first else Markup()
-    return html.head(count, html.downloads("rows", rows.records, delimiter)) + html.cautions(rows.notes) + table
+    head = html.head(count, html.downloads("rows", rows.records, delimiter)) + html.cautions(rows.notes)
+    return WITHOUT_QUERY.format(head + table)
 
 
 def above(count: str, result: SearchResult, delimiter: str) -> Markup:
