@@ -232,13 +232,34 @@ def test_the_address_names_the_filters(shared_page, visit, app_url):
     expect(page).to_have_url(re.compile("filters="))
     bookmark = visit(url=page.url)
     expect(bookmark.locator("#chips")).to_contain_text("team: Billing")
-    found = re.compile(r"^\s*10 of \d+ ")
+    found = re.compile(r"^\s*Best 10 of \d+ ")
     expect(bookmark.locator("#hits")).to_contain_text(found.search(page.locator("#hits").inner_text())[0].strip())
     bookmark.locator("#chips button").click()
     expect(bookmark.locator("#chips")).not_to_contain_text("team")
     expect(bookmark).not_to_have_url(re.compile("filters="))
     wrong = visit(url=f"{app_url}?tab=search&corpus=support_tickets.csv&query=late&filters=%5B%5B")
     expect(wrong.locator("#hits .hit").first).to_be_visible()
+
+
+def test_filters_without_a_query_show_the_rows_and_come_back_alone(shared_page):
+    page = shared_page
+    open_example(page, "Support tickets")
+    go_to(page, "Search")
+    expect(page.locator("#hits .hit").first).to_be_visible()
+    page.get_by_label("Query", exact=True).fill("")
+    choose_filter(page, "team", "Billing")
+    head, row = page.locator("#hits .hits-head"), page.locator("#hits tbody tr").first
+    expect(head).to_contain_text("145 of 926 rows fit")
+    expect(page.locator("#above")).to_be_hidden()  # nothing was asked
+    expect(row.locator("td").last).to_have_css("white-space", "normal")
+    expect(page).to_have_url(re.compile(r"^(?!.*query=).*filters=%7B%22team"))
+    page.reload()
+    expect(head).to_contain_text("145 of 926 rows fit")
+    page.get_by_label("Query", exact=True).fill("charged twice")
+    page.get_by_label("Query", exact=True).press("Enter")
+    expect(head).to_contain_text("Best 10 of 145 that fit")
+    page.locator("#chips button").first.click()
+    expect(head).to_contain_text("Best 10 of 926")
 
 
 def test_an_address_in_a_tab_that_has_a_corpus_opens_its_own_and_a_file_that_was_not_read_waits(page, app_url, places):

@@ -89,7 +89,8 @@ class SearchTab:
             return {self.body: gr.Column(visible=False)}
         values |= self.options.chosen(session) | self.options.addressed(session)
         typed = typed_text(values[self.query])
-        query = first_query(self._bench, session, typed)
+        filtered = values[self.options.filters.state].filters  # and so asked before, with a query or without
+        query = typed if filtered else first_query(self._bench, session, typed)
         collection = session.get(OpenCollection)
         status = collection_card(collection) if collection else card(indexed, session.get(Indexing))
         shown = {
