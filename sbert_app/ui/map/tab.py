@@ -61,8 +61,11 @@ class MapTab:
         for event, js in ((tab.select, OPENED_TAB), (shown.then, OPENED_CORPUS)):
             seen = event(None, None, [self.reduced_motion, self.in_view], js=js, **PRIVATE)
             self.job.listen(seen.then, self._on_in_view, [*session, self.in_view, *inputs], outputs, None)
-        gr.on(bar.options.changes, handler(self._on_regroup), [*session, *bar.options.values], [*grouped, panel.bridge], **PRIVATE)
-        recoloured = bar.colour.input(handler(self._on_colour), [*session, bar.colour], [self.plot, panel.groups], **PRIVATE)
+        chosen, regrouped = [*session, *bar.options.values], [*grouped, panel.bridge]
+        gr.on(bar.options.changes, handler(self._on_regroup), chosen, regrouped, trigger_mode="always_last", **PRIVATE)
+        recoloured = bar.colour.input(
+            handler(self._on_colour), [*session, bar.colour], [self.plot, panel.groups], trigger_mode="always_last", **PRIVATE
+        )
         recoloured.failure(handler(self._colour_shown), session, bar.colour, **PRIVATE)
         queried = [*coloured, *panel.deselecting, panel.bridge, panel.groups, panel.tabs]
         bar.query.submit(handler(self._on_query), [*session, bar.query], queried, **PRIVATE)
