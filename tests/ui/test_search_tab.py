@@ -7,6 +7,7 @@ import gradio as gr
 import numpy as np
 import pytest
 
+from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.colouring import CLUSTERS
 from sbert_app.corpus_map.query import QueryOnMap
 from sbert_app.corpus_map.selection import near_query, of_group
@@ -100,6 +101,12 @@ def test_what_comes_with_a_corpus_leaves_the_answer_to_what_was_asked_since_it_o
     late = tab._on_opened(values)
     assert tab.hits not in late and "value" not in late[tab.options.ranking] and late[tab.body].visible
     assert "charged twice" in tab._on_opened(values | {tab._opened: "b2"})[tab.hits]
+
+
+def test_that_a_corpus_opens_without_a_query_leaves_a_search_alone_that_runs(tab, session, values):
+    session.swap(session.get(IndexedCorpus), replace(session.corpus(), corpus=replace(session.corpus().corpus, first_query="")))
+    running = session.begin(SEARCH.name)
+    assert "Type what you are looking for" in tab._on_opened(values | {tab.query: ""})[tab.hits] and not running.revoked
 
 
 def test_a_corpus_opens_though_the_query_in_the_address_is_refused(tab, session, values):

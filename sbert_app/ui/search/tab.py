@@ -1,5 +1,6 @@
 """The Search tab: search the open corpus by meaning."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -89,8 +90,7 @@ class SearchTab:
             return {self.body: gr.Column(visible=False)}
         values |= self.options.chosen(session) | self.options.addressed(session)
         typed = typed_text(values[self.query])
-        filtered = values[self.options.filters.state].filters  # and so asked before, with a query or without
-        query = typed if filtered else first_query(self._bench, session, typed)
+        query = typed if values[self.options.filters.state].filters else first_query(self._bench, session, typed)
         collection = session.get(OpenCollection)
         status = collection_card(collection) if collection else card(indexed, session.get(Indexing))
         shown = {
@@ -112,7 +112,7 @@ class SearchTab:
     def _first_answer(self, values: Values) -> Updates:
         """The answer when a corpus is opened. The corpus is there too where what the page asks, from its address, is refused."""
         try:
-            return self._answered(values)
+            return self._answered(values, first=True)
         except UserError as error:
             return {self.chips: self._chips(values), self.hits: html.cautions([str(error)])}
 
@@ -187,13 +187,13 @@ class SearchTab:
         cleared = filters.show(replace(values[filters.state], filters={})) | {self.query: ""}
         return {**cleared, **self._answered(values | cleared), self.standing.block: gr.Accordion(visible=False)}
 
-    def _answered(self, values: Values) -> Updates:
+    def _answered(self, values: Values, first: bool = False) -> Updates:
         """The answer to the query; without one the rows that fit the filters, if there are any."""
         session, filters = values[self._session], values[self.options.filters.state].filters
         if typed_text(values[self.query]):
             return self._search(values)
         within, listed = session.get(Within), bool(filters) and not session.get(OpenCollection)
-        with self.options.asking(values):
+        with nullcontext() if first and not filters else self.options.asking(values):  # opening alone asks nothing
             rows = fitting(session, filters) if listed else None
         hits = view.fitting(rows, session.corpus().corpus.form.delimiter) if rows else view.no_query(within.title if within else "")
         return {self.chips: self._chips(values), self.hits: hits}
