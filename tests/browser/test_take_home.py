@@ -12,7 +12,7 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chromium import go_to
-from tests.browser.corpus import open_example, upload
+from tests.browser.corpus import index, open_example, upload
 from tests.browser.present import smallest_letters, smallest_presented
 from tests.browser.test_map import draw
 
@@ -165,7 +165,7 @@ def test_what_to_mind_in_a_corpus_is_presented_with_its_hits(shared_page, write)
     page = shared_page
     go_to(page, "Search")
     upload(page, write("german.csv", "text\nDie Heizung ist kalt\nSchimmel im Bad\nThe lift is out of order\n"))
-    page.locator("#index").click()
+    index(page, "german.csv")
     page.get_by_label("Query", exact=True).fill("cold radiator")
     page.get_by_label("Query", exact=True).press("Enter")
     expect(page.locator("#hits [data-query='cold radiator']")).to_be_attached()
