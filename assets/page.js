@@ -121,7 +121,10 @@
   function remember() {
     const button = menu();
     if (!button) return;
-    if ((arrived || chosen) && button.dataset.opened !== token) unfold(false);
+    if ((arrived || chosen) && button.dataset.opened !== token) {
+      unfold(false);
+      wait('hits', true);  // they are of the corpus before, until Search has answered in this one
+    }
     token = button.dataset.opened;
     button.setAttribute('aria-expanded', isOpen());
     place({ corpus: button.dataset.key });

@@ -23,11 +23,17 @@ def open_menu(page: Any) -> None:
     expect(page.locator("#corpus-panel")).to_be_visible()
 
 
+def opened(page: Any) -> None:
+    """Wait until another corpus is open and Search, if it was ever shown, has answered in it."""
+    expect(page.locator("#corpus-panel")).to_be_hidden()
+    expect(page.locator("#hits[aria-busy=true]")).to_have_count(0)
+
+
 def open_example(page: Any, title: str) -> None:
     """Open an example, such as "Support tickets", and wait until it is the corpus."""
     open_menu(page)
     page.locator("#corpus-choices").get_by_role("button", name=f"Example: {title}", exact=True).click()
-    expect(page.locator("#corpus-panel")).to_be_hidden()
+    opened(page)
 
 
 def upload(page: Any, path: Path) -> None:
@@ -48,7 +54,7 @@ def index(page: Any, name: str) -> None:
     expect(page.locator("#corpus-menu")).to_contain_text(name)
     if page.locator("#search-body").is_visible():
         expect(page.locator("#status")).to_contain_text(name)
-    expect(page.locator("#corpus-panel")).to_be_hidden()
+    opened(page)
 
 
 def choose(page: Any, menu: str, choice: str) -> None:

@@ -62,7 +62,7 @@ class SearchTab:
         answer = [self.chips, self.hits]
         judged = [self.judging.row, self.above.block, self.above.least, self.standing.block, *self.judging.outputs]
         outputs = [self.body, self.status, self.query, *answer, *options, filters.menus, *judged]
-        answered = self._opened.change(handler(self._on_opened), {self._session, self._opened, self.query}, outputs, **PRIVATE)
+        answered = dimming(HITS, self._opened.change, handler(self._on_opened), {self._session, self._opened, self.query}, outputs)
         changed = [menu.input for menu in self.options.menus]
         for triggers, work in (([self.query.submit, self.go.click], self._on_search), (changed, self._on_menu)):
             dimming(HITS, gr.on, triggers, handler(work), everything, answer, trigger_mode="always_last")
