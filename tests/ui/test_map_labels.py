@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sbert_app.corpus_map.colouring import colouring
 from sbert_app.corpus_map.result import GROUPS
 from sbert_app.ui.kit.html import GREY
 from sbert_app.ui.map.chart import TERM_LENGTH, _label, labels, layout_figure, map_figure
@@ -65,6 +66,14 @@ def test_points_that_are_not_selected_are_grey_but_seen():
     traces = map_figure(small_map()).data[:-2]
     assert {trace.unselected.marker.color for trace in traces} == {GREY}
     assert all(0.25 <= trace.unselected.marker.opacity < 0.5 for trace in traces)
+
+
+def test_the_largest_category_lies_below_those_that_it_would_cover_and_the_legend_keeps_their_order():
+    traces = map_figure(small_map(), "Column: team").data[:-2]
+    named = [trace for trace in traces if trace.legendrank >= 0]
+    assert len(named) > 1 and [len(trace.x) for trace in named] == sorted((len(trace.x) for trace in named), reverse=True)
+    order = [trace.name for trace in sorted(named, key=lambda trace: trace.legendrank)]
+    assert order == colouring(small_map(), "Column: team").names
 
 
 def test_many_points_are_faint_so_that_they_show_their_density():

@@ -7,6 +7,7 @@ import base64
 import json
 import secrets
 import textwrap
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -70,14 +71,13 @@ def _title(colours: Categories | ColourScale) -> dict[str, str]:
 
 
 def _categories(points: Points, rows: NDArray[np.int64], categories: Categories, sentences: Sequence[str] | None) -> list[Figure]:
-    """One trace per category; rows without one are drawn first, below the others."""
-    traces = []
+    """One trace per category. Rows without one are drawn first, then the largest, below those that it would cover."""
     codes = categories.codes[rows]
-    for code in range(-1, len(categories.names)):
-        chosen = rows[codes == code]
-        if len(chosen):
-            name = short(categories.name_of(code), 40)
-            traces.append(_points(points[chosen], chosen, len(rows), colour_of(code, categories.numbers), name, sentences))
+    traces = []
+    for code, _ in sorted(Counter(codes.tolist()).items(), key=lambda item: (item[0] >= 0, -item[1])):
+        chosen, name = rows[codes == code], short(categories.name_of(code), 40)
+        traces.append(_points(points[chosen], chosen, len(rows), colour_of(code, categories.numbers), name, sentences))
+        traces[-1].legendrank = code  # the legend keeps their order
     return traces
 
 
