@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 KEYWORDS = 6  # of a cluster, at most
+MANY = 10  # sentences, of which a word used once is no keyword
 NAMING = 3  # of them in its name
 SEPARATOR = " · "
 LABEL = 2  # terms of a name that no other cluster has
@@ -83,13 +84,16 @@ def _distinctive(counts: "csr_matrix", sizes: NDArray[np.int64]) -> "csr_matrix"
 
     Like an F-measure, it is high for a word that many sentences of the cluster have and few others: a word of one sentence scores
     low, though no other cluster has it, and so does "said" in news.
+    None is of a word used once by many sentences, nor of one that the others use more.
     """
     scores = counts.astype(np.float64)
     group = np.repeat(np.arange(len(sizes)), np.diff(scores.indptr))
     uses = np.asarray(counts.sum(axis=0)).ravel()[scores.indices]
     words = np.asarray(counts.sum(axis=1)).ravel()
     share = words / max(1, words.sum()) if len(sizes) > 1 else np.zeros(1)  # the only cluster is compared with nothing
-    scores.data = np.maximum(0, scores.data - share[group] * uses) ** 2 / (uses + sizes[group])
+    once_of_many = (scores.data == 1) & (sizes[group] >= MANY)
+    scores.data = np.maximum(0, scores.data - share[group] * uses) ** 2 / (uses + sizes[group]) * ~once_of_many
+    scores.eliminate_zeros()
     return scores
 
 

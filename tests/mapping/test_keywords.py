@@ -35,6 +35,8 @@ def test_a_word_of_one_sentence_names_no_cluster_though_no_other_has_it():
         return [*half, *(f"card, {other}" for other in topics if other != topic for _ in range(3))]
 
     assert [group[0] for group in terms(*map(sentences, topics))] == topics
+    signs, refunds = ["👍"] * 11 + ["mirror"], ["refund"] * 12
+    assert terms(signs, refunds) == [[], ["refund"]] and terms(signs[-9:], refunds)[0] == ["mirror"]
 
 
 @pytest.mark.parametrize("sentences", [["the a of", "is"], ["", "12 %"], ["<br>", "&nbsp;"]])
