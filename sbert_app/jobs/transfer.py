@@ -24,7 +24,7 @@ class TransferOptions:
     text_column: str = option("The column of the sentences. Empty: guessed.", text("text column"), "")
     label_column: str = option("The column of the classes. Empty: guessed.", text("label column"), "")
     test: Table | None = option("Held-out file. Without one, ten folds of the data are held out in turn.", upload(), None)
-    dev: Table | None = option("File for choosing the weight decay. Without one, folds of the data choose it.", upload(), None)
+    dev: Table | None = option("For a test file: the file that chooses the weight decay. Without one, folds do.", upload(), None)
     quick: bool = option(
         "By scikit-learn's logistic regression in five folds instead, for a first look: C of 0.25 to 8, by folds of the data "
         "0.5 to 32. Compare such figures with each other only.", flag("quick"), False

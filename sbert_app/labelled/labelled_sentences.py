@@ -79,6 +79,10 @@ def joined(columns: Sequence[list[list[str]]], labels: Sequence[NDArray[np.objec
     masks = [number == 1 if test else None, number == len(labels) - 1 if dev else None]
     partners = whole[1] if len(whole) > 1 else []
     counts = np.bincount(targets[number == 0], minlength=len(classes))  # to learn from
+    if dev and not test:
+        raise UserError(
+            "A dev part chooses a setting for a test part, and there is none. Give it as the test part, or leave it out."
+        )
     if not 2 <= len(classes) <= MOST_CLASSES:
         raise UserError(f"The labels have {len(classes):,} different values; 2 to {MOST_CLASSES} can be learnt.")
     rare = int(counts.argmin())

@@ -10,6 +10,7 @@ import numpy as np
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import KINDS
+from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.splits import Split
 from sbert_app.models.files.finding import NEW_POLY
 from sbert_app.models.files.listing import is_untrained
@@ -78,6 +79,17 @@ class Plan:
         if self.base == NEW_POLY:
             check_of_similarity(self.objective)
 
+    def learnt(self, train: Examples) -> Examples:
+        """The training examples that the objective learns from: of labelled pairs, ranking uses those that mean "the same" alone.
+
+        Raises UserError if there are none.
+        """
+        if train.kind != "labelled" or self.objective not in TRIED["positives"]:
+            return train
+        if not (same := np.flatnonzero(train.gold == 1)).size:
+            raise UserError(f"The objective '{self.objective}' learns from pairs that mean the same; no pair for training does.")
+        return train.take(same)
+
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> "Plan":
         nested = {"options": TrainingOptions(**content["options"]), "adjust": ObjectiveOptions(**content["adjust"])}
@@ -143,7 +155,8 @@ def estimate(split: Split, plan: Plan, load: "Callable[[str], Trained]", hardwar
     from sbert_app.training.trainer import Trainer
 
     generator = np.random.default_rng(0)
-    sizes = (split.train, TRAIN_SAMPLE), (split.dev, DEV_SAMPLE)
+    learnt = plan.learnt(split.train)
+    sizes = (learnt, TRAIN_SAMPLE), (split.dev, DEV_SAMPLE)
     train, dev = (part.take(generator.permutation(len(part))[:most]) for part, most in sizes)
     trainee = build_trainee(load(plan.base), plan.objective, plan.adjust, train, dev)
     trainer = Trainer(trainee, plan.options, hardware)
@@ -161,7 +174,7 @@ def estimate(split: Split, plan: Plan, load: "Callable[[str], Trained]", hardwar
             yield None
     dev_seconds = (time.perf_counter() - start) / max(1, len(dev))
     rate = examples / seconds
-    training = len(split.train) * plan.options.epochs / rate
+    training = len(learnt) * plan.options.epochs / rate
     trials = len(plan.tries) * TRIAL_UPDATES * plan.options.batch_size / rate
     evaluations = dev_seconds * ((trainer.evaluations + 1) * len(split.dev) + 2 * len(split.held_out))
     curve = (training + evaluations) / 2 if plan.learning_curve else 0.0

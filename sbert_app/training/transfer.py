@@ -93,7 +93,7 @@ def count_words(data: LabelledSentences) -> Any:
 
 def _learnt(learner: "ManyHeads | Regressions", data: LabelledSentences, folds: int) -> Transfer:
     """On the test part, or without one by nested folds. The strength is chosen by folds of the rest, or on the dev part."""
-    targets, dev = data.targets, data.dev if data.test is not None else None
+    targets, dev = data.targets, data.dev
     tests = _stratified(targets, np.arange(len(targets)), folds) if data.test is None else [data.test]
     rests = [~test if dev is None else ~test & ~dev for test in tests]
     devs = [_stratified(targets, np.flatnonzero(rest), folds) if dev is None else [dev] for rest in rests]

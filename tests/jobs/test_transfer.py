@@ -56,6 +56,8 @@ def test_a_test_and_a_dev_file_are_parts_of_their_own(shared_bench):
     assert data.sentences[np.flatnonzero(data.test)[0]] == "the cat sleeps in room 100"
     result = learnt(shared_bench, own, test=held, dev=dev).summary
     assert result["accuracy"] == 1.0 and result["protocol"] == "test part, weight decay chosen on the dev part"
+    with pytest.raises(UserError, match="A dev part chooses a setting for a test part, and there is none"):
+        read(shared_bench, own, dev=dev)  # its rows would be learnt
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,7 @@ def plan_of(options: FineTuneOptions, data: TrainingData, adjust: Mapping[str, A
     except (ValueError, TypeError) as error:
         raise UserError(f"These settings do not work: {error}.") from error
     plan.check(examples.kind)
+    plan.learnt(examples)
     return plan
 
 

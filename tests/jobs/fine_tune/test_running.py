@@ -381,6 +381,20 @@ def test_the_estimate_is_near_what_it_takes(bench, shallow_folder, monkeypatch):
     assert 0.2 < expected.seconds / (time.process_time() - start) < 5
 
 
+def test_ranking_reckons_with_the_pairs_that_mean_the_same_alone_and_is_refused_without_any(bench, shallow_folder, monkeypatch):
+    data = load(bench, LABELLED)
+    same = np.flatnonzero(data.split.train.gold == 1)
+    rest = np.flatnonzero(data.split.train.gold != 1)
+    few, none = (
+        replace(data, split=replace(data.split, train=data.split.train.take(rows))) for rows in (np.append(same[:1], rest), rest)
+    )
+    monkeypatch.setattr(plans, "TRAIN_SAMPLE", 1)  # of all pairs it would be one that is not learnt from
+    expected = preparing.expected(bench, few, planned(few, str(shallow_folder), objective="ranking", epochs=1))
+    assert expected.training == pytest.approx(1 / expected.pairs_per_second)
+    with pytest.raises(UserError, match="learns from pairs that mean the same; no pair for training does"):
+        planned(none, str(shallow_folder), objective="ranking")
+
+
 def test_settings_from_the_page_are_checked(bench):
     data = load(bench)
     for wrong in ({"epochs": 2.5}, {"learning_rate": "x"}, {"objective": "triplet"}):
