@@ -29,10 +29,12 @@ def digits(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Format a duration with short units: "0.4 s", "12 s", "3 min 20 s"."""
+    """Format a duration with short units: "0.4 s", "12 s", "3 min 20 s", "2 h 5 min"."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     minutes, remainder = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60} min"
     return f"{minutes} min {remainder} s" if minutes else f"{remainder} s"
 
 
@@ -64,7 +66,7 @@ def short(text: str, most: int) -> str:
 
 def rounded(value: float, digits: int = 3) -> str:
     """Format a number with this many decimals; a zero has no sign."""
-    return f"{round(value, digits) + 0.0:.{digits}f}"
+    return f"{value:z.{digits}f}"
 
 
 def times_100(value: float) -> str:
@@ -74,7 +76,7 @@ def times_100(value: float) -> str:
 
 def change_100(value: float) -> str:
     """Write a change of such a value: "+4.0", "−3.1"."""
-    return f"{round(100 * value, 1) + 0.0:+.1f}".replace("-", "−")
+    return f"{100 * value:+z.1f}".replace("-", "−")
 
 
 def storable(text: str) -> str:

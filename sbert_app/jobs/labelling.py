@@ -9,7 +9,7 @@ from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
-from sbert_app.labelling.answers import AGAIN, LABELS, LEARN, UNSURE, Answer, Log, as_records, read_answers
+from sbert_app.labelling.answers import AGAIN, FIELDS, LABELS, LEARN, UNSURE, Answer, Log, read_answers
 from sbert_app.labelling.choosing import BATCH, Candidates, Question, candidates, next_question, placed, questions
 from sbert_app.labelling.estimates import Estimate, estimate, of_file, of_labels
 from sbert_app.runtime.session import Session
@@ -206,7 +206,7 @@ def as_csv(session: Session) -> str:
     """One line for each answer. Raises UserError without any."""
     if not (answers := labelling(session).answers):
         raise UserError("Nothing is labelled yet. Answer the first pair with y or n.")
-    return csv_file(as_records(answers))
+    return csv_file([{name: getattr(answer, name) for name in FIELDS} for answer in answers])
 
 
 def best_threshold(session: Session) -> float:

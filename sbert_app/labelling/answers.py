@@ -114,11 +114,6 @@ def one_each(answers: Iterable[Answer]) -> list[Answer]:
     return list(first.values())
 
 
-def as_records(answers: Sequence[Answer]) -> list[dict[str, Any]]:
-    """One record for each answer, in the order of FIELDS."""
-    return [{name: getattr(answer, name) for name in FIELDS} for answer in answers]
-
-
 def as_table(name: str, answers: Sequence[Answer], why: Sequence[str]) -> Table:
     """The labels asked for one of these reasons: sentence1, sentence2 and label. Beside grades yes counts as 5 and no as 0."""
     chosen = [answer for answer in one_each(answers) if answer.why in why]

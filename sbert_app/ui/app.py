@@ -55,7 +55,6 @@ SHADES = {  # on a light and on a dark page
     "button_primary_background_fill": (ACCENT, ACCENT),
     "button_primary_background_fill_hover": ("#115e59", "#115e59"),
     "button_primary_border_color": (ACCENT, ACCENT),
-    "button_primary_text_color": ("#ffffff", "#ffffff"),
     "button_secondary_background_fill": ("#ffffff", "#1b1b1f"),
     "button_secondary_background_fill_hover": ("#f1f1f0", "#2b2b31"),
     "button_secondary_border_color": ("#d4d4d8", "#3f3f46"),
@@ -164,6 +163,4 @@ def build_theme() -> gr.themes.Base:
         radius_size=gr.themes.sizes.radius_md,
     )
     shades = {f"{name}{end}": shade for name, pair in SHADES.items() for end, shade in zip(("", "_dark"), pair, strict=True)}
-    return theme.set(
-        **shades, color_accent=ACCENT, block_border_width="1px", button_border_width="1px", button_border_width_dark="1px"
-    )
+    return theme.set(**shades, color_accent=ACCENT, button_border_width="1px")

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.labelling.answers import AGAIN, LEARN, MEASURE, NO, UNSURE, YES, Answer, Log, as_records, as_table, read_answers
+from sbert_app.labelling.answers import AGAIN, FIELDS, LEARN, MEASURE, NO, UNSURE, YES, Answer, Log, as_table, read_answers
 from sbert_app.labelling.estimates import consistency
 from sbert_app.tables import Table
 
@@ -50,7 +50,7 @@ def test_grades_and_yes_and_no_in_one_table_are_grades():
 
 
 def test_a_downloaded_file_comes_back():
-    lines = [{name: str(value) for name, value in record.items()} for record in as_records([FIRST, SECOND])]
+    lines = [{name: str(getattr(answer, name)) for name in FIELDS} for answer in (FIRST, SECOND)]
     back = read_answers(table(*lines))
     assert [(a.texts, a.label, a.why, a.time) for a in back] == [(a.texts, a.label, a.why, a.time) for a in (FIRST, SECOND)]
 

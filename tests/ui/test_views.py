@@ -126,7 +126,7 @@ def test_copies_are_counted_on_the_card_and_weak_hits_stand_below_a_line():
     assert search.NO_WORDS in search.results(result, replace(result, hits=[]))
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(0.44, "0.4 s"), (12.2, "12 s"), (200, "3 min 20 s")])
+@pytest.mark.parametrize(("seconds", "text"), [(0.44, "0.4 s"), (12.2, "12 s"), (200, "3 min 20 s"), (7_502, "2 h 5 min")])
 def test_durations_are_readable(seconds, text):
     assert duration(seconds) == text
 

@@ -96,9 +96,9 @@ class EvaluationTab:
         arrived = self._session.change(handler(self._on_arrival), session, [self.sets, *results], **PRIVATE)
         tab.select(handler(self._on_tab_opened), session, self.chart, **PRIVATE)
         gr.on([tab.select, self._model.change], handler(self._on_model), [self._model, self.models], names, **PRIVATE)
-        self.file.upload(
-            handler(self._on_file), [*session, self.file, self.sets], [*self.systems, self.sets, self.file, self.stage], **PRIVATE
-        )
+        added = [*self.systems, self.sets, self.file, self.stage]
+        uploaded = self.file.upload(handler(self._on_file), [*session, self.file, self.sets], added, **PRIVATE)
+        uploaded.failure(lambda: None, None, self.file, **PRIVATE)  # else a file that was refused stays there
         inputs = [*session, self._model, self.sets, self.models, *self.systems]
         self.job.listen(self.start.click, self._on_start, inputs, results, halt)
         self.job.listen(arrived.then, self._on_resume, session, results, None)

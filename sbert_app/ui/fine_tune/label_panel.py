@@ -187,8 +187,8 @@ def _last(current: Labelling) -> Markup:
     """The last answer, with what the model thinks of the pair: before the answer it would sway it."""
     if not current.answers or (last := current.answers[-1]).place < 0:
         return Markup()
-    cosine, words = round(float(current.pairs.scores[last.place]), 2) + 0.0, current.pairs.words[last.place]  # never -0.00
-    line = Markup('<p class="hint">Before: <b>{}</b>, {}. The model: cosine {:.2f}; {:.0f} % common words. “{}” · “{}”</p>')
+    cosine, words = float(current.pairs.scores[last.place]), current.pairs.words[last.place]
+    line = Markup('<p class="hint">Before: <b>{}</b>, {}. The model: cosine {:z.2f}; {:.0f} % common words. “{}” · “{}”</p>')
     return line.format(last.label, last.why, cosine, 100 * words, html.short(last.sentence1, 80), html.short(last.sentence2, 80))
 
 

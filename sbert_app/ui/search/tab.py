@@ -118,9 +118,8 @@ class SearchTab:
 
     def _on_search(self, values: Values) -> Updates:
         values = self.options.now(values)
-        return (
-            self._answered(values) if values[self.options.filters.state].filters else self._search(values)
-        )  # refuses a blank query
+        answer = self._answered if values[self.options.filters.state].filters else self._search  # which refuses a blank query
+        return answer(values)
 
     def _on_menu(self, values: Values) -> Updates:
         """Search again if another option was chosen: Gradio's menu tells that it was left like a choice."""

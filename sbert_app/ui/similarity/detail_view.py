@@ -79,7 +79,7 @@ def _why(attribution: Attribution | None) -> Markup:
 def _links(links: Sequence[Link]) -> Markup:
     """The pairs of words that add most, with what they add."""
     words = [" ↔ ".join(html.short(word, WORD_LENGTH) for word in (link.word1, link.word2)) for link in links]
-    adds = [f"{round(link.contribution, 4) + 0.0:+.4f}" for link in links]
+    adds = [f"{link.contribution:+z.4f}" for link in links]
     return html.table(("Strongest links", "Adds"), [*zip(words, adds, strict=True)])
 
 
@@ -134,9 +134,8 @@ def _cells(row: Sequence[float], kinds: Sequence[str], largest: float, digits: i
     cells = []
     for value, kind in zip(row, kinds, strict=True):
         names = f"{kind} minus" if value < 0 else kind
-        share = round(value * 100, digits) + 0.0
         classes = f' class="{names}"' if names else ""
-        cells.append(f'<td{classes} style="--w:{abs(value) / largest:.2f}">{share:.{digits}f}</td>')
+        cells.append(f'<td{classes} style="--w:{abs(value) / largest:.2f}">{100 * value:z.{digits}f}</td>')
     return Markup("".join(cells))  # noqa: S704
 
 
