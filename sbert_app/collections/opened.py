@@ -16,7 +16,7 @@ from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN
 from sbert_app.corpus.hits import Store
 from sbert_app.corpus.indexed import IndexedCorpus, Ranking
 from sbert_app.corpus.ranking.fusion import z_scores
-from sbert_app.corpus.reader import Corpus
+from sbert_app.corpus.reader import Corpus, free_names
 from sbert_app.errors import UserError
 from sbert_app.storage import UnreadableError
 from sbert_app.vectors import Vectors
@@ -38,10 +38,8 @@ def read_sample(name: str, key: str, collection: Collection, rows: int) -> Index
     facts = collection.facts
     corpus = replace(corpus_of(title, table, facts), store=key)
     if len(facts.files) > 1:
-        column, metadata, names = FILE, corpus.metadata.copy(), facts.file_names
-        while column in facts.filterable:  # the files have one of this name
-            column += "_"
-        metadata.insert(0, column, [names[row >> FILE_BITS] for row in corpus.rows.tolist()])
+        metadata, names = corpus.metadata.copy(), facts.file_names
+        metadata.insert(0, next(free_names([FILE], facts.filterable)), [names[row >> FILE_BITS] for row in corpus.rows.tolist()])
         corpus = replace(corpus, metadata=metadata)
     return IndexedCorpus.build(corpus, facts.model, facts.fingerprint, embeddings_of(table))
 

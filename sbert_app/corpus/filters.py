@@ -153,7 +153,7 @@ def _filter_column(cells: "pd.Series[str]", counts: Mapping[str, int]) -> Filter
         alike.setdefault(value.strip().casefold(), []).append(value)
     values = [(tuple(forms), sum(counts[form] for form in forms)) for forms in alike.values()]
     try:  # numbers in their order, rows without one last
-        values.sort(key=lambda value: float(value[0][0].strip() or "inf"))
+        values.sort(key=lambda value: np.nan_to_num(float(value[0][0].strip() or "nan"), nan=np.inf))
     except ValueError:
         values.sort(key=lambda value: -value[1])
     return FilterColumn(str(cells.name), tuple(values))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from sbert_app.corpus.filters import matching_rows
@@ -17,7 +18,7 @@ from sbert_app.corpus.passages import COST, Passages
 from sbert_app.corpus.ranking.fusion import Scores, best_first, best_rows, hybrid
 from sbert_app.corpus.ranking.lexical import LexicalIndex
 from sbert_app.corpus.ranking.maxsim import Part, TokenCache, TokenComparison
-from sbert_app.corpus.reader import Corpus
+from sbert_app.corpus.reader import Corpus, free_names
 from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.explain.scale import Calibration
 from sbert_app.vectors import Rows, Vectors, unit_rows
@@ -149,7 +150,7 @@ class IndexedCorpus:
         import pyarrow.parquet
 
         frame = self.corpus.filterable()
-        frame = frame.rename(columns={name: f"{name}_" for name in frame.columns if name in ("row", "embedding")})
+        frame.columns = pd.Index(free_names(frame.columns, ["row", "embedding"]))
         table = pyarrow.Table.from_pandas(frame.astype(str), preserve_index=False)
         vectors = pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(np.ravel(self.embeddings)), self.embeddings.shape[1])
         table = table.add_column(0, "row", pyarrow.array(self.corpus.rows)).append_column("embedding", vectors)

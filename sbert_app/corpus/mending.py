@@ -4,7 +4,7 @@ import html
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -82,7 +82,7 @@ def in_iso(cells: "pd.Series[str]") -> "tuple[pd.Series[str], Values] | None":
 
 
 def _moment(cell: str, seconds: float) -> str:
-    moment = datetime.fromtimestamp(seconds, UTC)
+    moment = datetime.fromtimestamp(0, UTC) + timedelta(seconds=seconds)  # Windows knows no moment before
     return f"{moment:%Y-%m-%d %H:%M:%S}" if ":" in cell or moment.time() != datetime.min.time() else f"{moment:%Y-%m-%d}"
 
 

@@ -27,6 +27,16 @@ WORDS_OF_A_PART = 3  # a text of so many words is looked for inside of rows too
 WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W\d_]+")
 
 
+def free_names(columns: Iterable[Any], taken: Iterable[str]) -> Iterator[str]:
+    """The names of the columns, with an underscore, or several, after one that is taken."""
+    used = set(taken)
+    for name in map(str, columns):
+        while name in used:
+            name += "_"
+        used.add(name)
+        yield name
+
+
 @dataclass(frozen=True)
 class Corpus:
     """n sentences in file order."""
@@ -97,9 +107,9 @@ class Corpus:
     def with_metadata(
         self, records: Iterable[dict[str, Any]], places: slice | NDArray[np.integer] = slice(None)
     ) -> Iterator[dict[str, Any]]:
-        """Add its metadata to a record of each of these rows. A column named as one of its values gets an underscore."""
+        """Add its metadata to a record of each of these rows, under `free_names`."""
         for record, values in zip(records, self.metadata.iloc[places].to_dict("records"), strict=True):
-            yield record | {(f"{key}_" if key in record else str(key)): value for key, value in values.items()}
+            yield record | dict(zip(free_names(values, record), values.values(), strict=True))
 
     def filterable(self) -> pd.DataFrame:
         """The metadata with the sentences as one more column, named as in the file."""

@@ -173,6 +173,8 @@ def test_a_column_is_filtered_by_its_values_by_a_range_or_by_a_text():
     team, stars, amount, note = filter_columns(frame)
     assert team.values == ((("Billing", "billing ", "BILLING"), 45), (("Sales",), 15)) and team.ends is None
     assert stars.values == ((("4",), 12), (("5",), 24), (("10",), 12), (("",), 12))  # few numbers are listed, in their order
+    (blanks,) = filter_columns(pd.DataFrame({"stars": ["3", "nan", "1", "", "2"] * 9}))
+    assert [forms[0] for forms, _ in blanks.values] == ["1", "2", "3", "nan", ""]
     assert amount.ends == ("0,50", "59,50") and sum(amount.bars) == 60 and not amount.values
     assert (note.name, note.values, note.ends) == ("note", (), None)
     assert int(matching_rows(frame, {"team": list(team.values[0][0])}).mask.sum()) == 45

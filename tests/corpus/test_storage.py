@@ -276,12 +276,13 @@ def test_library_opens_no_path_and_forgets_on_delete(library, saved):
 
 def test_both_files_hold_the_unit_embeddings_in_file_order(tmp_path):
     vectors = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
-    metadata = pd.DataFrame({"row": ["x", "y", "z"], "embedding": ["a", "b", ""]})
+    metadata = pd.DataFrame({"row": ["x", "y", "z"], "row_": ["u", "v", "w"], "embedding": ["a", "b", ""]})
     indexed = IndexedCorpus.build(Corpus("c", ("text",), ["one", "two", "three"], metadata, np.array([1, 3, 4])), "m", "f", vectors)
     for suffix in (".npy", ".parquet"):
         indexed.write_embeddings(tmp_path / f"e{suffix}")
     assert (np.load(tmp_path / "e.npy") == indexed.embeddings).all()
     frame = pd.read_parquet(tmp_path / "e.parquet")
-    assert list(frame.columns) == ["row", "row_", "embedding_", "text", "embedding"]
+    assert list(frame.columns) == ["row", "row_", "row__", "embedding_", "text", "embedding"]
     assert frame["row"].tolist() == [1, 3, 4] and frame["text"].tolist() == ["one", "two", "three"]
     assert (np.stack(frame["embedding"]) == indexed.embeddings).all()
+    assert next(indexed.corpus.with_metadata([{"row": 1}], slice(1))) == {"row": 1, "row_": "x", "row__": "u", "embedding": "a"}

@@ -13,6 +13,7 @@ from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.filters import FilterColumn, filter_columns
 from sbert_app.corpus.hits import MAXSIM, MOST_ROWS, RANKINGS, FormerIndex
 from sbert_app.corpus.indexed import DENSE, IndexedCorpus
+from sbert_app.corpus.reader import free_names
 from sbert_app.errors import UserError
 from sbert_app.explain.cautions import unread
 from sbert_app.jobs import validation
@@ -138,12 +139,10 @@ def fitting(session: Session, filters: Mapping[str, Any]) -> Fitting:
     mask, notes = indexed.fitting(filters)
     places = np.arange(len(indexed.corpus)) if mask is None else np.flatnonzero(mask)
     shown = places[:MOST_ROWS]
-    cells = indexed.corpus.as_in_file().iloc[shown].to_dict("records")
+    cells = indexed.corpus.as_in_file().iloc[shown]
     labels = map(indexed.corpus.row_label, indexed.corpus.rows[shown].tolist())
-    records = [
-        {"row": label} | {"row_" if name == "row" else str(name): cell for name, cell in record.items()}
-        for label, record in zip(labels, cells, strict=True)
-    ]
+    names, rows = ["row", *free_names(cells.columns, ["row"])], zip(labels, cells.to_numpy().tolist(), strict=True)
+    records = [dict(zip(names, [label, *row], strict=True)) for label, row in rows]
     return Fitting(len(places), len(indexed.corpus), records, [indexed.corpus.sentences[place] for place in shown], notes)
 
 

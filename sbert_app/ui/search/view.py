@@ -11,6 +11,7 @@ from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS
 from sbert_app.corpus.passages import COST
 from sbert_app.corpus.ranking.lexical import tokenize
 from sbert_app.corpus.ranking.missed import BM25, CUT, MEANING, TOGETHER, WORD_BY_WORD, Miss, Standing, quoted
+from sbert_app.corpus.reader import free_names
 from sbert_app.jobs.search.open_corpus import NO_HITS, Fitting, Judgements
 from sbert_app.ui.kit import html
 from sbert_app.ui.search.hit_view import card
@@ -152,7 +153,7 @@ def hit_records(hit: Hit, repeats: Sequence[tuple[int | str, Mapping[str, str]]]
         record |= {"passage": hit.sentence[slice(*hit.passage)]} if hit.passage else {}
         record |= {"copies": hit.copies} if hit.copies else {}
         record |= rounded
-        yield record | {(f"{key}_" if key in record or key == "passage" else key): value for key, value in metadata.items()}
+        yield record | dict(zip(free_names(metadata, {*record, "passage"}), metadata.values(), strict=True))
 
 
 def _hits(result: SearchResult, judged: Mapping[int, int], other: SearchResult | None = None) -> Markup:
