@@ -61,7 +61,7 @@ def amount(count: int, one: str, many: str = "") -> str:
 
 def short(text: str, most: int) -> str:
     """A text cut to `most` characters, the last of which is then "…"."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
 def rounded(value: float, digits: int = 3) -> str:

@@ -54,7 +54,7 @@ NAMES = """selector => {
   return [...gd.querySelectorAll('.annotation')].filter(name => name.style.visibility !== 'hidden').map(name => {
     const {left, top, right, bottom} = name.getBoundingClientRect(), index = Number(name.dataset.index);
     const centre = at(annotations[index].x, annotations[index].y);
-    const members = of(index).map(i => traces[i + traces.length - clusters]);
+    const members = of(index).map(i => traces[gd.data.findIndex(trace => trace.legendrank === i)]);
     const hull = hullOf(members.flatMap(spread)), [dx, dy] = [origin.left, origin.top];
     const covered = points.filter(([x, y]) => x >= left - dx && x <= right - dx && y >= top - dy && y <= bottom - dy).length;
     const spot = (a, b) => [left + a * (right - left) - origin.left, top + b * (bottom - top) - origin.top];

@@ -54,7 +54,7 @@ class CorpusPanel:
             with gr.Column(scale=1, min_width=300), gr.Tabs():
                 with gr.Tab("Upload"):
                     # No file_types: Gradio's own error stays on top of the box and does not say what to do.
-                    self.file = gr.File(label=view.FORMATS, height=150, elem_id="corpus-file", elem_classes="drop-zone")
+                    self.file = gr.File(label=view.FORMATS, height=170, elem_id="corpus-file", elem_classes="drop-zone")
                 with gr.Tab("Paste"):
                     self.pasted = gr.Textbox(label="One sentence per line", lines=5, max_lines=14, elem_id="pasted")
                     self.use_pasted = gr.Button("Use these lines", size="sm", elem_id="use-pasted")

@@ -43,7 +43,7 @@ def chart(grid: Grid, choice: Choice) -> html.Figure:
     extrapolated = all(seconds.values())
     speeds = {system: PAIRS / needed if extrapolated and needed else grid.speed(system) for system, needed in seconds.items()}
     unit = "pairs a second" if extrapolated else f"{grid.unit} a second"
-    axis = f"{unit}, 10,000 sentences all against all (extrapolated, log scale)" if extrapolated else f"{unit} (log scale)"
+    axis = f"{unit}, 10,000 sentences all against all<br>(extrapolated, log scale)" if extrapolated else f"{unit} (log scale)"
     points = sorted((speed, 100 * means[system], name_of(system, choice.model)) for system, speed in speeds.items())
     # No other point is both faster and better.
     front = [p for p in points if not any(o[0] >= p[0] and o[1] >= p[1] and o[:2] != p[:2] for o in points)]

@@ -87,7 +87,7 @@ class EvaluationTab:
                 self.sets = gr.CheckboxGroup(
                     names, value=names[:SETS_AT_FIRST], label="Data sets", info=MADE_FOR_FINE_TUNE, elem_id="eval-sets"
                 )
-                self.file = gr.File(label="Add a data set", height=150, elem_id="eval-file", elem_classes="drop-zone")
+                self.file = gr.File(label="Add a data set", height=170, elem_id="eval-file", elem_classes="drop-zone")
                 gr.HTML(Markup('<div class="hint">Formats {}</div>').format(html.info(FILE_HELP)), js_on_load=None)
 
     def listen(self, tab: gr.Tab) -> None:

@@ -56,7 +56,7 @@ class RunPanel:
             self.other_data = gr.HTML(elem_id="run-other-data", js_on_load=None)
             self.plan = gr.HTML(js_on_load=None)
             self.progress = gr.HTML(elem_id="run-progress", js_on_load=None)
-            self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="run-stop")
+            self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="run-stop")
             self.resume = gr.Button("Resume", size="sm", visible=False, elem_id="resume-here")
             with gr.Accordion("Training curve", visible=False, elem_id="curve-fold") as self.fold:  # closed once there is a verdict
                 self.curve = gr.Plot(show_label=False, elem_id=verdict_view.CURVE)

@@ -131,7 +131,7 @@ def _with_overlays(traces: list[Figure], query: QueryOnMap | None = None) -> Fig
     positions = ((ring, nearest), (star, [query.point.tolist()] if query else []))
     style: dict[str, Any] = {"mode": "markers", "hoverinfo": "skip", "showlegend": False}
     overlays = [
-        go.Scatter(x=[x for x, _ in points], y=[y for _, y in points], marker=marker, **style) for marker, points in positions
+        go.Scattergl(x=[x for x, _ in points], y=[y for _, y in points], marker=marker, **style) for marker, points in positions
     ]
     figure = go.Figure([*traces, *overlays])
     quiet(figure, None)  # as high as its place on the page

@@ -119,13 +119,13 @@ def _matched_words(hit: Hit) -> Markup:
 
 
 def _metadata(hit: Hit) -> Markup:
-    """Row number and metadata; what is beyond the first METADATA_SHOWN is folded."""
+    """Row number and metadata; what is beyond the first METADATA_SHOWN is folded, unless it is one alone."""
     facts = [("row", hit.place), *(item for item in hit.metadata.items() if item[1])]
     shown, folded = Markup("<li><span>{}</span> {}</li>"), Markup('<li class="folded"><span>{}</span> {}</li>')
-    kinds = [shown] * (METADATA_SHOWN + 1) + [folded] * len(facts)
-    items = [kind.format(key, html.short(value, METADATA_LENGTH)) for kind, (key, value) in zip(kinds, facts, strict=False)]
     hidden = len(facts) - METADATA_SHOWN - 1
-    if hidden > 0:
+    kinds = [shown] * (METADATA_SHOWN + 1) + [folded if hidden > 1 else shown] * len(facts)
+    items = [kind.format(key, html.short(value, METADATA_LENGTH)) for kind, (key, value) in zip(kinds, facts, strict=False)]
+    if hidden > 1:
         items.append(Markup('<li class="rest">{}</li>').format(_unfold(f"+{hidden}")))
     return Markup().join(items)
 
