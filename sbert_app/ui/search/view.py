@@ -123,10 +123,7 @@ def _title(result: SearchResult) -> str:
 
 
 def chips(active: Mapping[str, str], filters: Mapping[str, Any]) -> Markup:
-    """The filters and options in force, each with a button that removes it.
-
-    An attribute holds the filters, for the page's address.
-    """
+    """The filters and options in force, each with a button that removes it. An attribute holds the filters, for the address."""
     attribute = Markup('<i hidden data-filters="{}"></i>').format(json.dumps(filters, ensure_ascii=False) if filters else "")
     button = Markup(
         '<button type="button" class="chip" data-filter="{}" aria-label="Remove: {}">{} <i aria-hidden="true">×</i></button>'
