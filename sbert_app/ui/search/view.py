@@ -143,10 +143,7 @@ def _ranked_by(result: SearchResult) -> str:
 
 
 def hit_records(hit: Hit, repeats: Sequence[tuple[int | str, Mapping[str, str]]] = ()) -> Iterator[dict[str, object]]:
-    """A flat record for export of a hit, and one of each row that repeats its text; metadata keeps its names unless they clash.
-
-    "passage" is of hits in long texts alone, so a column of this name clashes in all.
-    """
+    """A flat record for export of a hit, and one of each row that repeats its text. "passage" is of hits in long texts alone."""
     scores = {"bm25": hit.bm25, "maxsim": hit.maxsim, "cross_encoder_score": hit.cross_score}
     rounded = {name: round(score, 4) for name, score in scores.items() if score is not None}
     for row, metadata in ((hit.row_name or hit.row, hit.metadata), *repeats):
