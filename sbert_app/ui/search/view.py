@@ -96,11 +96,8 @@ def fitting(rows: Fitting, delimiter: str) -> Markup:
 def above(count: str, result: SearchResult, delimiter: str) -> Markup:
     """How many rows have a cosine of at least something, all of them as files, and the last: where one sees whether it is right."""
     last = [[f"{hit.score:.3f}", hit.place, html.short(hit.sentence, TEXT_LENGTH)] for hit in result.hits[-LAST:]]
-    table = (
-        html.hint(OF_LAST) + html.table(["cosine", "row", "the last of them" if len(result.hits) > LAST else "text"], last)
-        if last
-        else Markup()
-    )
+    texts = "the last of them" if len(result.hits) > LAST else "text"
+    table = html.hint(OF_LAST) + html.table(["cosine", "row", texts], last) if last else Markup()
     return html.head(count, html.downloads("rows", _records(result), delimiter)) + html.cautions(result.cautions) + table
 
 

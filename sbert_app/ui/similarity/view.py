@@ -138,8 +138,7 @@ def heat_map(result: ListComparison) -> html.Figure:
     heat = go.Heatmap(
         z=np.round(result.scores, 3) + 0.0, zmin=0, zmax=1, colorscale=SCALE, showscale=not labelled,
         text=np.round(result.scores, 2) + 0.0,  # a zero without a sign
-        texttemplate="%{text:.2f}" if labelled else None, textfont={"color": "#1c1c1f"},
-        xgap=2 if labelled else 0, ygap=2 if labelled else 0,
+        texttemplate="%{text:.2f}" if labelled else None, xgap=2 if labelled else 0, ygap=2 if labelled else 0,
         x=[str(i) for i in range(1, len(result.sentences2) + 1)], y=_labels(result.sentences1, NAMED_ROWS),
         customdata=[_labels(result.sentences2, len(result.sentences2))] * len(result.sentences1),
         colorbar={"title": {"text": "cosine", "side": "right"}, "thickness": 10, "outlinewidth": 0},
