@@ -31,9 +31,13 @@ def opened(page: Any) -> None:
 
 def open_example(page: Any, title: str) -> None:
     """Open an example, such as "Support tickets", and wait until it is the corpus."""
+    choose_example(page, title)
+    opened(page)
+
+
+def choose_example(page: Any, title: str) -> None:
     open_menu(page)
     page.locator("#corpus-choices").get_by_role("button", name=f"Example: {title}", exact=True).click()
-    opened(page)
 
 
 def upload(page: Any, path: Path) -> None:

@@ -13,7 +13,7 @@ from sbert_app.jobs.search.job import search
 from sbert_app.ui.arrival import Arrival
 from tests.browser.chromium import go_to
 from tests.browser.conftest import arrive
-from tests.browser.corpus import choose, choose_filter, choose_model, index, open_example, open_menu, paste, upload
+from tests.browser.corpus import choose, choose_example, choose_filter, choose_model, index, open_example, open_menu, paste, upload
 
 DROP = """([name, text]) => {
   const files = new DataTransfer();
@@ -203,7 +203,8 @@ def test_what_is_asked_while_a_corpus_opens_is_not_overwritten_by_its_first_answ
     query.fill("stale bread")
     late = lambda *asked: (time.sleep(3 * (asked[2].query == "stale bread")), search(*asked))[1]  # noqa: E731 - for one test
     monkeypatch.setattr("sbert_app.ui.search.tab.search", late)
-    open_example(page, "Household advice")
+    choose_example(page, "Household advice")
+    expect(page.locator("#hits[aria-busy=true]")).to_be_attached()  # the hits of the corpus before are dimmed
     query.fill("snails")
     query.press("Enter")
     expect(page.locator("#hits [data-query='snails']")).to_be_attached()
