@@ -53,11 +53,11 @@ class EvaluationTab:
     def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
         self._bench, self._session, self._model = bench, session, model
         gr.Markdown(LEAD, elem_classes="lead")
-        with gr.Accordion("Systems and data sets", elem_id="eval-choices") as self.choices:
-            self._draw_choices(custom=not bench.settings.hosted)
         with gr.Row(elem_classes="examples"):
             self.start = gr.Button("Measure", variant="primary", elem_id="eval-start")
             self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="eval-stop")
+        with gr.Accordion("Systems and data sets", elem_id="eval-choices") as self.choices:
+            self._draw_choices(custom=not bench.settings.hosted)
         self.stage = gr.HTML(elem_id="eval-stage", js_on_load=None)
         self.table = gr.HTML(html.empty(grid_view.NOTHING), elem_id=below_view.TABLE, js_on_load=PICKED)
         with gr.Column(visible=False, elem_id="eval-result") as self.result:
@@ -77,11 +77,6 @@ class EvaluationTab:
                         choices = [(grid_view.name_of(name), name) for name in group]
                         chosen = [name for name in group if name in AT_FIRST]
                         self.systems[gr.CheckboxGroup(choices, value=chosen, label=label, info=info)] = group
-                self.models = gr.Dropdown(
-                    list(self._bench.settings.allowed_models), value=[], multiselect=True, allow_custom_value=custom,
-                    label="Other models", elem_id="eval-models",
-                    info="Saved, fine-tuned, or a Hub name: each becomes a row." if custom else "Each becomes a row.",
-                )  # fmt: skip
             with gr.Column(min_width=300):
                 names = names_of_sets(Session())
                 self.sets = gr.CheckboxGroup(
@@ -89,6 +84,11 @@ class EvaluationTab:
                 )
                 self.file = gr.File(label="Add a data set", height=170, elem_id="eval-file", elem_classes="drop-zone")
                 gr.HTML(Markup('<div class="hint">Formats {}</div>').format(html.info(FILE_HELP)), js_on_load=None)
+                self.models = gr.Dropdown(
+                    list(self._bench.settings.allowed_models), value=[], multiselect=True, allow_custom_value=custom,
+                    label="Other models", elem_id="eval-models",
+                    info="Saved, fine-tuned, or a Hub name: each becomes a row." if custom else "Each becomes a row.",
+                )  # fmt: skip
 
     def listen(self, tab: gr.Tab) -> None:
         session, names = [self._session], [self.models, next(iter(self.systems))]
