@@ -70,13 +70,12 @@ class EvaluationTab:
 
     def _draw_choices(self, custom: bool) -> None:
         with gr.Row():
-            with gr.Column(min_width=300):
-                with gr.Column(elem_id="eval-systems"):
-                    self.systems: dict[Any, tuple[str, ...]] = {}
-                    for label, (group, info) in GROUPS.items():
-                        choices = [(grid_view.name_of(name), name) for name in group]
-                        chosen = [name for name in group if name in AT_FIRST]
-                        self.systems[gr.CheckboxGroup(choices, value=chosen, label=label, info=info)] = group
+            with gr.Column(min_width=300), gr.Column(elem_id="eval-systems"):
+                self.systems: dict[Any, tuple[str, ...]] = {}
+                for label, (group, info) in GROUPS.items():
+                    choices = [(grid_view.name_of(name), name) for name in group]
+                    chosen = [name for name in group if name in AT_FIRST]
+                    self.systems[gr.CheckboxGroup(choices, value=chosen, label=label, info=info)] = group
             with gr.Column(min_width=300):
                 names = names_of_sets(Session())
                 self.sets = gr.CheckboxGroup(
