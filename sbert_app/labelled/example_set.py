@@ -46,6 +46,10 @@ class Examples:
         columns = tuple([column[i] for i in positions.tolist()] for column in self.sentences)
         return replace(self, sentences=columns, targets=self.targets[positions], rows=self.rows[positions])
 
+    def for_ranking(self) -> "Examples":
+        """The examples that ranking can learn from: of labelled pairs those whose label means "the same"."""
+        return self.take(np.flatnonzero(self.gold == 1)) if self.kind == "labelled" else self
+
     @property
     def gold(self) -> NDArray[np.float64]:
         """Expected similarity of each pair, (n,), 0..1: the score, or 1 for the label that means "the same", else 0."""

@@ -80,15 +80,10 @@ class Plan:
             check_of_similarity(self.objective)
 
     def learnt(self, train: Examples) -> Examples:
-        """The training examples that the objective learns from: of labelled pairs, ranking uses those that mean "the same" alone.
-
-        Raises UserError if there are none.
-        """
-        if train.kind != "labelled" or self.objective not in TRIED["positives"]:
-            return train
-        if not (same := np.flatnonzero(train.gold == 1)).size:
+        """The training examples that the objective learns from. Raises UserError if there are none."""
+        if not len(learnt := train.for_ranking() if self.objective in TRIED["positives"] else train):
             raise UserError(f"The objective '{self.objective}' learns from pairs that mean the same; no pair for training does.")
-        return train.take(same)
+        return learnt
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> "Plan":

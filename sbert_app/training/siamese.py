@@ -68,8 +68,8 @@ class Siamese(Trainee):
         self._untrained = nn.ModuleDict({"objective": self.objective} | codes)
         self.module = nn.ModuleDict({"encoder": encoder.transformer, "dense": encoder.dense, **self._untrained})
         self._ranking = isinstance(objective, MultipleNegativesRanking)
-        if self._ranking and train.kind == "labelled":
-            train = train.take(np.flatnonzero(train.gold == 1))
+        if self._ranking:
+            train = train.for_ranking()
         self._train, self._dev = train, dev
         ids = [[encoder.tokenize(column) for column in part.sentences] for part in (self._train, dev)]
         padding = encoder.tokenizer.pad_token_id or 0
