@@ -40,7 +40,7 @@ OTHER_LANGUAGES = frozenset(  # frequent words of languages in Latin script that
 # Also in English names and abbreviations: no evidence alone.
 AT_HOME_TOO = frozenset("com est os non van con per para mi em del las los un".split())
 SHORT = 5  # words; of them one that English does not have is enough, where the model cuts most words
-BOTH = frozenset(("an", "in", "so", "was", "am", "will"))  # frequent in English and in German: evidence of neither
+ENGLISH = FUNCTION_WORDS - {"an", "in", "so", "was", "am", "will"}  # without what is frequent in German, too
 # Scripts without spaces or with one sign a syllable: a few letters a piece are normal for models that read them.
 DENSE = re.compile(r"[\u1100-\u11ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 NEGATION, NUMBERS, ORDER, LANGUAGE = "negation", "numbers", "order", "language"
@@ -99,11 +99,13 @@ def is_foreign(sentence: str, short: bool = False) -> bool:
     short: one such word is enough where there is no English one.
     """
     words = set(words_of(sentence))  # once each: "com" of addresses is Portuguese, too
-    if short and words & (OTHER_LANGUAGES - AT_HOME_TOO) and not words & (FUNCTION_WORDS - BOTH):
+    if not (known := words & OTHER_LANGUAGES):
+        return False
+    english = len(words & ENGLISH)
+    if short and known - AT_HOME_TOO and not english:
         return True
-    english, known = sum(word in FUNCTION_WORDS - BOTH for word in words), sum(word in OTHER_LANGUAGES for word in words)
-    other = known + sum(word not in OTHER_LANGUAGES and not word.isascii() for word in words)
-    return known >= 1 and other >= 2 and other > 2 * english
+    other = len(known) + sum(not word.isascii() for word in words - known)
+    return other >= 2 and other > 2 * english
 
 
 @dataclass(frozen=True)

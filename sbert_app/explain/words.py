@@ -34,7 +34,7 @@ WEAKEST_PAIR = 0.25  # of the strongest pair's share: weaker pairs are not marke
 
 def words_of(sentence: str) -> list[str]:
     """The words in order, lower-cased, with straight apostrophes; no punctuation."""
-    return [word.lower().replace("’", "'") for word in WORD.findall(sentence)]
+    return [word.lower() for word in WORD.findall(sentence.replace("’", "'"))]
 
 
 def stem(word: str) -> str:

@@ -173,10 +173,11 @@ class EmbeddingJob:
         self._missing = np.flatnonzero(~self.done)
         self.cached = len(sentences) - len(self._missing)
 
-    def run(self) -> Generator[int, None, None]:
+    def run(self, behind: bool = False) -> Generator[int, None, None]:
+        """behind: however few sentences, they let short requests go first."""
         done = self.cached
         missing = [self._sentences[i] for i in self._missing.tolist()]
-        short = sum(map(len, missing)) <= SHORT_CHARACTERS
+        short = not behind and sum(map(len, missing)) <= SHORT_CHARACTERS
         batches = self._device.stream(self._encoder, missing, self._encoder.document_prompt, short)
         parts, joined = list[tuple[Rows, Path | None]](), time.monotonic()
         yield done

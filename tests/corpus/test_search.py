@@ -87,6 +87,17 @@ def test_bm25_ranks_rare_words_first_and_scores_zero_without_overlap():
     assert LexicalIndex.build(["!!!", "???"]).scores("hello").tolist() == [0, 0]
 
 
+def test_bm25_is_what_the_library_computes_sentence_by_sentence():
+    import bm25s
+
+    texts = ["red red bicycle", "a red car and a blue car", "!!!", "nothing here", "a blue house, a red door and a blue window"]
+    theirs = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
+    theirs.index([tokenize(text) or [""] for text in texts], show_progress=False)
+    lexical = LexicalIndex.build(texts)
+    for query in ("red", "blue car", "red blue window door bicycle"):
+        np.testing.assert_allclose(lexical.scores(query), theirs.get_scores(tokenize(query)), rtol=1e-5)
+
+
 def test_words_of_a_sentence_of_stop_words_are_kept():
     assert tokenize("To be or not to be") == ["to", "be", "or", "not", "to", "be"]
     assert tokenize("The parcel is late") == ["parcel", "late"]

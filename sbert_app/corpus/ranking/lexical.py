@@ -3,6 +3,7 @@
 import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -38,6 +39,8 @@ class LexicalIndex:
     @classmethod
     def build(cls, sentences: Iterable[str]) -> "LexicalIndex":
         scorer = _library().BM25(method="lucene", k1=K1, b=B)
+        # bm25s lets how it builds be overridden; its own way is a loop over sentences, which sets the array that other methods have.
+        scorer.build_index_from_ids, scorer.nonoccurrence_array = _weights, None
         numbers: dict[str, int] = {}
         words = [[numbers.setdefault(word, len(numbers)) for word in tokenize(sentence) or [NO_WORD]] for sentence in sentences]
         scorer.index((words, numbers), show_progress=False)
@@ -122,6 +125,22 @@ def tf_idf_cosines(
         return [np.zeros(len(columns[0])) for _ in columns[1:]]
     first, *others = (vectorizer.transform(ticking(column, tick)) for column in columns)
     return [np.asarray(first.multiply(other).sum(axis=1), dtype=np.float64).ravel() for other in others]
+
+
+def _weights(unique_token_ids: Sequence[int], corpus_token_ids: Sequence[Sequence[int]], **_: Any) -> dict[str, Any]:
+    """What each word adds to the score of each sentence, (n, words) by columns, all at once."""
+    from scipy.sparse import csr_matrix  # not for the first page
+
+    lengths = np.fromiter(map(len, corpus_token_ids), np.int64, len(corpus_token_ids))
+    tokens = np.fromiter(chain.from_iterable(corpus_token_ids), np.int32, lengths.sum())
+    ones, starts = np.ones(len(tokens), np.float32), np.concatenate([[0], np.cumsum(lengths)])
+    counts = csr_matrix((ones, tokens, starts), (len(lengths), len(unique_token_ids))).tocsc()
+    counts.sum_duplicates()
+    holding = np.diff(counts.indptr)
+    rarity = np.log1p((len(lengths) - holding + 0.5) / (holding + 0.5)).astype(np.float32)
+    saturation = (K1 * (1 - B + B * lengths / lengths.mean())).astype(np.float32)[counts.indices]
+    data = np.repeat(rarity, holding) * counts.data / (counts.data + saturation)
+    return {"data": data, "indices": counts.indices, "indptr": counts.indptr, "num_docs": len(lengths)}
 
 
 def _library() -> Any:

@@ -70,7 +70,7 @@ def open_unread(
         static.place()
         session.open(opened, stop)
     words = bench.embedder.job(encoder, static.words)
-    with closing(words.run()) as batches:
+    with closing(words.run(behind=at_once)) as batches:
         for done in batches:
             if stop.is_set():
                 return

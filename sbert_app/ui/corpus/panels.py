@@ -1,5 +1,6 @@
 """Two parts of the corpus panel: index a file, of which a large one is open at once; and open a collection by its address."""
 
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -19,6 +20,7 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, dimming, handler
 
 ELEMENT = "open-collection"
+SHOWN_FIRST = 1.0  # seconds in which the page shows an unread corpus, before the model takes the processor
 EVERY = 1.0  # seconds between two steps of an indexing: a page on which a person works meanwhile falls behind more of them
 HOW_TO_MAKE = Markup(
     '<p class="hint how-to-make">Make one from files in a shell: <code>{0}</code> '
@@ -80,8 +82,10 @@ class IndexingPanel:
                 }
             elif indexed and indexed is not before and indexed.growing:
                 state |= (self._show(session) if opened() else {}) | {self.notice: view.reading(step, name)}
-            shown = indexed
+            new, shown = opened(), indexed
             yield state
+            if new and not step.result:
+                time.sleep(SHOWN_FIRST)
 
     def _on_model(self, session: Session, model: str) -> Updates:
         """Say whether the chosen model is another than the one of the open corpus's index."""
