@@ -14,7 +14,7 @@ from pathlib import Path
 from sbert_app.errors import UserError
 from sbert_app.quotas import Counts
 
-SALT_BYTES, LEAST_CHARACTERS = 16, 10
+SALT_BYTES, KEY_BYTES, LEAST_CHARACTERS = 16, 64, 10
 PAUSE_SECONDS = 300  # in which so many wrong passwords are allowed: for a name from one address, for a name, from an address
 MOST_OF_BOTH, MOST_OF_A_NAME, MOST_OF_AN_ADDRESS = 5, 50, 20
 TOO_MANY = "Too many wrong passwords. Wait five minutes, then try again."
@@ -22,7 +22,7 @@ TOO_MANY = "Too many wrong passwords. Wait five minutes, then try again."
 
 def hashed(password: str, salt: bytes) -> str:
     """scrypt with 16 MB of memory, about a fifth of a second; salt and result in base64."""
-    key = hashlib.scrypt(password.encode(errors="replace"), salt=salt, n=2**14, r=8, p=5)
+    key = hashlib.scrypt(password.encode(errors="replace"), salt=salt, n=2**14, r=8, p=5, dklen=KEY_BYTES)
     return f"{base64.b64encode(salt).decode()}${base64.b64encode(key).decode()}"
 
 
@@ -34,8 +34,8 @@ class Users:
         try:
             lines = path.read_text(encoding="utf-8").split() if path else []
             self._hashes = {name: value for name, _, value in (line.partition(":") for line in lines)}
-            salts = [base64.b64decode(value.partition("$")[0]) for value in self._hashes.values()]
-            if not salts or {*map(len, salts)} != {SALT_BYTES}:
+            sizes = {tuple(len(base64.b64decode(part)) for part in value.split("$")) for value in self._hashes.values()}
+            if sizes != {(SALT_BYTES, KEY_BYTES)}:
                 raise ValueError("it has other lines, or none")
         except (OSError, ValueError) as error:
             text = f"must name a file with lines of `python -m sbert_app.users NAME`; of '{path}': {error}."

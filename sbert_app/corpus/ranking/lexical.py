@@ -39,7 +39,7 @@ class LexicalIndex:
     @classmethod
     def build(cls, sentences: Iterable[str]) -> "LexicalIndex":
         scorer = _library().BM25(method="lucene", k1=K1, b=B)
-        # bm25s lets how it builds be overridden; its own way is a loop over sentences, which sets the array that other methods have.
+        # bm25s lets this be overridden; its own way is a loop over sentences, which sets the array that other methods have.
         scorer.build_index_from_ids, scorer.nonoccurrence_array = _weights, None
         numbers: dict[str, int] = {}
         words = [[numbers.setdefault(word, len(numbers)) for word in tokenize(sentence) or [NO_WORD]] for sentence in sentences]
