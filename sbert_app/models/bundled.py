@@ -65,6 +65,27 @@ def placed(hardware: Hardware) -> tuple[Encoder, CrossEncoder]:
     return encoder, cross
 
 
+class Padding:
+    """Only attention needs the padding. All else is computed of the tokens alone, (N, dim): of 16 mixed sentences half as much."""
+
+    def __init__(self, attention_mask: Tensor | None) -> None:
+        """attention_mask: (B, T); None: nothing is to be removed, and tokens stay (B, T, dim)."""
+        self._mask = attention_mask
+        self._places = None if attention_mask is None else attention_mask.flatten().nonzero()[:, 0]
+
+    def removed(self, tokens: Tensor) -> Tensor:
+        """(B, T, dim) -> (N, dim)."""
+        return tokens if self._places is None else tokens.flatten(0, 1)[self._places]
+
+    def added(self, tokens: Tensor) -> Tensor:
+        """(N, dim) -> (B, T, dim), zero in the padding."""
+        if self._mask is None:
+            return tokens
+        padded = tokens.new_zeros(self._mask.numel(), tokens.shape[1])
+        padded[self._places] = tokens
+        return padded.view(*self._mask.shape, -1)
+
+
 class Bert:
     """A transformer as an encoder calls it: (B, T) ids and mask -> `last_hidden_state`, (B, T, dim). Never trained."""
 
@@ -89,21 +110,27 @@ class Bert:
         tokens = self._norm(words[input_ids] + types[0] + positions[: input_ids.shape[1]], "embeddings.LayerNorm")
         unread = (attention_mask == 0)[:, None, None]  # (B, 1, 1, T)
         mask = torch.zeros_like(unread, dtype=tokens.dtype).masked_fill_(unread, torch.finfo(tokens.dtype).min)
+        tracing = torch.jit.is_tracing()  # type: ignore[attr-defined]
+        padding = Padding(attention_mask if unread.any() and not tracing else None)
+        tokens = padding.removed(tokens)
         for layer in range(self.config.num_hidden_layers):
-            tokens = self._layer(tokens, mask if unread.any() else None, f"encoder.layer.{layer}.")
-        return SimpleNamespace(last_hidden_state=tokens)
+            tokens = self._layer(tokens, padding, mask if unread.any() else None, f"encoder.layer.{layer}.")
+        return SimpleNamespace(last_hidden_state=padding.added(tokens))
 
-    def _layer(self, tokens: Tensor, mask: Tensor | None, at: str) -> Tensor:
-        shape = *tokens.shape[:2], self.config.num_attention_heads, -1
-        query, key, value = (self._linear(tokens, at + part).view(shape).transpose(1, 2) for part in ATTENTION[:3])
-        if tokens.dtype == torch.bfloat16 and tokens.shape[1] <= LONGEST:
+    def _layer(self, tokens: Tensor, padding: Padding, mask: Tensor | None, at: str) -> Tensor:
+        query, key, value = (self._heads(padding.added(self._linear(tokens, at + part))) for part in ATTENTION[:3])
+        if tokens.dtype == torch.bfloat16 and query.shape[2] <= LONGEST:
             attended, _ = short_attention(self, query, key, value, mask)
         else:
             attended = functional.scaled_dot_product_attention(query, key, value, mask).transpose(1, 2)
-        attended = self._linear(attended.reshape(tokens.shape), at + "attention.output.dense")
+        attended = self._linear(padding.removed(attended.flatten(2)), at + "attention.output.dense")
         tokens = self._norm(attended + tokens, at + "attention.output.LayerNorm")
         inner = functional.gelu(self._linear(tokens, at + "intermediate.dense"))
         return self._norm(self._linear(inner, at + "output.dense") + tokens, at + "output.LayerNorm")
+
+    def _heads(self, tokens: Tensor) -> Tensor:
+        """(B, T, dim) -> (B, heads, T, d)."""
+        return tokens.view(*tokens.shape[:2], self.config.num_attention_heads, -1).transpose(1, 2)
 
     def _linear(self, tokens: Tensor, part: str) -> Tensor:
         return functional.linear(tokens, self._weights[f"{part}.weight"], self._weights[f"{part}.bias"])
