@@ -29,7 +29,7 @@ STATES = {
 }
 FIRST_ROWS = 3
 LABELS_LENGTH = 60  # characters of the labels in a line
-NO_DATA = "No labelled pairs yet. Choose an example, upload a file or label pairs. A meaningful verdict needs about 100 rows."
+NO_DATA = "Nothing to train on yet. Choose an example, upload a file or label pairs. A meaningful verdict needs about 100 rows."
 LEAKS = "{} removed, because the same pair is in the dev or held-out part."
 FEW = "Only {} held-out examples. Too few examples to judge. Upload at least 100 rows."
 ESTIMATING = Markup('<p class="estimate">Timing a few batches to estimate the duration …</p>')
