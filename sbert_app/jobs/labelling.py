@@ -15,6 +15,7 @@ from sbert_app.labelling.estimates import Estimate, estimate, of_file, of_labels
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import Table, csv_file
+from sbert_app.wording import amount
 
 FOLDER = "labels"  # in the data home
 MOST = 5_000  # answers of one visitor
@@ -89,10 +90,13 @@ def begin(bench: Workbench, session: Session) -> Labelling:
     indexed = session.whole_corpus()
     refuse_collection(session.get(OpenCollection), "Labelling pairs")
     pairs, sentences = candidates(indexed), indexed.corpus.sentences
-    log = Log() if bench.settings.hosted else Log.of(bench.settings.home / FOLDER, sentences)
+    log, notes = Log() if bench.settings.hosted else Log.of(bench.settings.home / FOLDER, sentences), list[str]()
     answers = log.read() or (session.get(FormerLabels) or FormerLabels()).answers
+    if not answers and (answers := log.earlier(sentences)):
+        log.add(answers)
+        notes = [f"{amount(len(answers), 'label')} came along: another state of this file has these pairs, too."]
     begun = Labelling(indexed.corpus, pairs, None, log).answered(placed(answers, sentences, pairs))
-    session.put(begun)
+    session.put(begun := replace(begun, notes=tuple(notes)))
     return begun
 
 

@@ -78,6 +78,16 @@ class Log:
                 continue
         return answers
 
+    def earlier(self, sentences: Sequence[str]) -> list[Answer]:
+        """The answers on pairs of this corpus in the newest other log of mostly such ones: it is of another state of the file."""
+        texts, logs = {*sentences}, self._path.parent.glob("*.jsonl") if self._path else ()
+        for path in sorted(logs, key=lambda path: path.stat().st_mtime, reverse=True):
+            answers = Log(path).read()
+            here = [answer for answer in answers if answer.texts <= texts]
+            if here and 2 * len(here) >= len(answers):
+                return here
+        return []
+
     @property
     def has_others(self) -> bool:
         """Whether another window or command has written to it since."""

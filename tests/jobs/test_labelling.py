@@ -69,6 +69,19 @@ def test_an_answer_is_on_disk_before_the_next_question_and_another_session_goes_
     assert len(begin(hosted, stranger).answers) == 1
 
 
+def test_labels_come_along_to_a_longer_state_of_the_file_and_to_no_other(bench, session):
+    answers, all_of_it = label(session, 6).answers, session.corpus()
+    longer, other = opened(bench), opened(bench)
+    for new, texts in ((longer, [*all_of_it.corpus.sentences, "One more row"]), (other, all_of_it.corpus.sentences[::3])):
+        corpus = replace(all_of_it.corpus, sentences=texts, rows=np.arange(1, len(texts) + 1))
+        vectors = np.vstack([all_of_it.embeddings, all_of_it.embeddings[:1]])[: len(texts)]
+        new.open(IndexedCorpus.build(corpus, all_of_it.model, all_of_it.fingerprint, vectors))
+    begun = begin(bench, longer)
+    assert [given.texts for given in begun.answers] == [given.texts for given in answers]
+    assert begun.log.read() and begun.remarks[0].startswith("6 labels came along")
+    assert begin(bench, other).answers == ()
+
+
 def test_labels_of_another_window_are_there_and_none_takes_anothers_place(bench, session):
     """Two windows on one corpus: what is answered, changed or taken back in one is seen in the other before it does anything."""
     label(session, 4, lambda _: "yes")
