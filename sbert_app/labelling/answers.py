@@ -53,7 +53,7 @@ class Log:
     """Answers on disk, one line each: a process that is killed loses none that was said to be saved. No path: keeps none."""
 
     def __init__(self, path: Path | None = None) -> None:
-        self._path = path
+        self._path, self.keeps = path, path is not None
         self._size = 0  # bytes that were read or written here
 
     @classmethod

@@ -17,7 +17,7 @@ from sbert_app.jobs.declaring.job import Call, outcome_of
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.label import LABEL, LEAST, LabelOptions, adapt, train_on
 from sbert_app.jobs.labelling import add, answer, as_csv, begin, change, grade, undo
-from sbert_app.labelling.answers import AGAIN, LEARN, MEASURE, UNSURE
+from sbert_app.labelling.answers import AGAIN, LEARN, MEASURE, UNSURE, Log
 from sbert_app.labelling.estimates import AtThreshold, Estimate
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.tables import Table, read_table
@@ -109,6 +109,8 @@ def test_before_a_model_is_made_the_page_counts_the_labels_to_learn_from(session
         learnt += label(session, 1).answers[-1].why == LEARN
     learning = view(labelling.labelling(session))
     assert f"{LEAST} labels to learn from" in learning and 'data-act="adapt"' in learning
+    hosted = view(replace(labelling.labelling(session), log=Log()))
+    assert f"{LEAST} labels to learn from" in hosted and 'data-act="adapt"' not in hosted
 
 
 def test_the_page_offers_no_threshold_that_duplicates_lacks():

@@ -130,7 +130,7 @@ def view(current: Labelling) -> Markup:
     answers = current.answers
     question = _counts(answers) + _question(current) + _last(current) + html.cautions(current.remarks)
     card = Markup('<div class="label-card" data-count="{}" data-drawn="{}">{}{}{}</div>')
-    return card.format(len(answers), secrets.token_hex(4), question, _so_far(current.estimate()), _to_learn_from(answers))
+    return card.format(len(answers), secrets.token_hex(4), question, _so_far(current.estimate()), _to_learn_from(current))
 
 
 def listed(current: Labelling) -> Markup:
@@ -158,11 +158,13 @@ def _counts(answers: Sequence[Answer]) -> Markup:
     return Markup('<p class="label-counts" role="status"><b>{}</b>{}{}</p>').format(line, ", saved." if answers else ".", again)
 
 
-def _to_learn_from(answers: Sequence[Answer]) -> Markup:
-    """How many of the labels are to learn from, and a button to do so once they are enough."""
-    judged = [given for given in one_each(answers) if given.place >= 0]
+def _to_learn_from(current: Labelling) -> Markup:
+    """How many of the labels are to learn from, and a button to do so once they are enough; a hosted app saves no models."""
+    judged = [given for given in one_each(current.answers) if given.place >= 0]
     learnt = [given.same for given in judged if given.why == LEARN]
     line = f"{amount(len(learnt), 'label')} to learn from, {len(judged) - len(learnt):,} to measure by."
+    if not current.log.keeps:
+        return html.hint(line)
     if len(learnt) >= LEAST and len({*learnt}) == 2:
         return Markup('<p class="hint">{} {}</p>').format(line, ACT.format("adapt", "", "Make a model now"))
     more = f"after about {2 * (LEAST - len(learnt))} more" if len(learnt) < LEAST else "once both answers are among them"
