@@ -61,7 +61,7 @@ class EvaluationTab:
         self.stage = gr.HTML(elem_id="eval-stage", js_on_load=None)
         self.table = gr.HTML(html.empty(grid_view.NOTHING), elem_id=below_view.TABLE, js_on_load=PICKED)
         with gr.Column(visible=False, elem_id="eval-result") as self.result:
-            gr.HTML(html.hint(grid_view.HOW_TO_READ), elem_id=below_view.HOW, js_on_load=None)
+            gr.HTML(html.hint(grid_view.HOW_TO_READ), elem_id=below_view.HOW, elem_classes="how-to-read", js_on_load=None)
             self.words = gr.HTML(elem_id=below_view.WORDS, js_on_load=None)
             self.errors = gr.HTML(elem_id="eval-errors", js_on_load=None)
             self.links = gr.HTML(elem_id="eval-links", js_on_load=None)
