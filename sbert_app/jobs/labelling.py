@@ -92,7 +92,7 @@ def begin(bench: Workbench, session: Session) -> Labelling:
     pairs, sentences = candidates(indexed), indexed.corpus.sentences
     log, notes = Log() if bench.settings.hosted else Log.of(bench.settings.home / FOLDER, sentences), list[str]()
     answers = log.read() or (session.get(FormerLabels) or FormerLabels()).answers
-    if not answers and (answers := log.earlier(sentences)):
+    if not answers and (answers := log.earlier(dict(zip(sentences[::-1], indexed.corpus.rows[::-1].tolist(), strict=True)))):
         log.add(answers)
         notes = [f"{amount(len(answers), 'label')} came along: another state of this file has these pairs, too."]
     begun = Labelling(indexed.corpus, pairs, None, log).answered(placed(answers, sentences, pairs))

@@ -78,14 +78,17 @@ class Log:
                 continue
         return answers
 
-    def earlier(self, sentences: Sequence[str]) -> list[Answer]:
-        """The answers on pairs of this corpus in the newest other log of mostly such ones: it is of another state of the file."""
-        texts, logs = {*sentences}, self._path.parent.glob("*.jsonl") if self._path else ()
+    def earlier(self, rows: Mapping[str, int]) -> list[Answer]:
+        """The answers on pairs of this corpus in the newest other log of mostly such ones: it is of another state of the file.
+
+        rows: of this corpus, by their texts, of a repeated one the first.
+        """
+        logs = self._path.parent.glob("*.jsonl") if self._path else ()
         for path in sorted(logs, key=lambda path: path.stat().st_mtime, reverse=True):
             answers = Log(path).read()
-            here = [answer for answer in answers if answer.texts <= texts]
+            here = [answer for answer in answers if answer.texts <= rows.keys()]
             if here and 2 * len(here) >= len(answers):
-                return here
+                return [replace(answer, row1=rows[answer.sentence1], row2=rows[answer.sentence2]) for answer in here]
         return []
 
     @property

@@ -72,12 +72,14 @@ def test_an_answer_is_on_disk_before_the_next_question_and_another_session_goes_
 def test_labels_come_along_to_a_longer_state_of_the_file_and_to_no_other(bench, session):
     answers, all_of_it = label(session, 6).answers, session.corpus()
     longer, other = opened(bench), opened(bench)
-    for new, texts in ((longer, [*all_of_it.corpus.sentences, "One more row"]), (other, all_of_it.corpus.sentences[::3])):
+    for new, texts in ((longer, ["One more row", *all_of_it.corpus.sentences]), (other, all_of_it.corpus.sentences[::3])):
         corpus = replace(all_of_it.corpus, sentences=texts, rows=np.arange(1, len(texts) + 1))
-        vectors = np.vstack([all_of_it.embeddings, all_of_it.embeddings[:1]])[: len(texts)]
+        vectors = np.vstack([all_of_it.embeddings[:1], all_of_it.embeddings])[: len(texts)]
         new.open(IndexedCorpus.build(corpus, all_of_it.model, all_of_it.fingerprint, vectors))
     begun = begin(bench, longer)
-    assert [given.texts for given in begun.answers] == [given.texts for given in answers]
+    rows = {text: row for row, text in enumerate(longer.corpus().corpus.sentences, 1)}
+    assert [(given.texts, given.label) for given in begun.answers] == [(given.texts, given.label) for given in answers]
+    assert all((given.row1, given.row2) == (rows[given.sentence1], rows[given.sentence2]) for given in begun.answers)
     assert begun.log.read() and begun.remarks[0].startswith("6 labels came along")
     assert begin(bench, other).answers == ()
 
