@@ -109,12 +109,14 @@ class Bert:
         words, positions, types = (self._weights[table] for table in TABLES)
         tokens = self._norm(words[input_ids] + types[0] + positions[: input_ids.shape[1]], "embeddings.LayerNorm")
         unread = (attention_mask == 0)[:, None, None]  # (B, 1, 1, T)
-        mask = torch.zeros_like(unread, dtype=tokens.dtype).masked_fill_(unread, torch.finfo(tokens.dtype).min)
+        mask = None
+        if unread.any():
+            mask = torch.zeros_like(unread, dtype=tokens.dtype).masked_fill_(unread, torch.finfo(tokens.dtype).min)
         tracing = torch.jit.is_tracing()  # type: ignore[attr-defined]
-        padding = Padding(attention_mask if unread.any() and not tracing else None)
+        padding = Padding(None if mask is None or tracing else attention_mask)
         tokens = padding.removed(tokens)
         for layer in range(self.config.num_hidden_layers):
-            tokens = self._layer(tokens, padding, mask if unread.any() else None, f"encoder.layer.{layer}.")
+            tokens = self._layer(tokens, padding, mask, f"encoder.layer.{layer}.")
         return SimpleNamespace(last_hidden_state=padding.added(tokens))
 
     def _layer(self, tokens: Tensor, padding: Padding, mask: Tensor | None, at: str) -> Tensor:

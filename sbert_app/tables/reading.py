@@ -11,6 +11,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 
 from sbert_app.errors import UserError
@@ -18,12 +19,14 @@ from sbert_app.settings import MEGABYTE, Limits
 from sbert_app.tables.binary import read_parquet, read_xlsx
 from sbert_app.tables.collecting import Collector
 from sbert_app.tables.decoding import TextFile, kind_of, open_text
+from sbert_app.tables.delimited import csv_rows, tsv_rows
 from sbert_app.tables.table import LINE_COLUMN, Content, Table
-from sbert_app.tables.text import read_csv, read_json, read_jsonl, read_tsv, read_txt
+from sbert_app.tables.text import read_json, read_jsonl, read_rows, read_txt
 from sbert_app.wording import storable
 
 TEXT_READERS: dict[str, Callable[[TextFile], Content]] = {
-    "csv": read_csv, "tsv": read_tsv, "txt": read_txt, "jsonl": read_jsonl, "json": read_json
+    "csv": partial(read_rows, csv_rows), "tsv": partial(read_rows, tsv_rows),
+    "txt": read_txt, "jsonl": read_jsonl, "json": read_json,
 }  # fmt: skip
 BINARY_READERS: dict[str, Callable[[Path, str, Limits], Content]] = {"parquet": read_parquet, "xlsx": read_xlsx}
 FORMATS = (*TEXT_READERS, *BINARY_READERS, *(f"{kind}.gz" for kind in TEXT_READERS))

@@ -3,14 +3,14 @@
 import json
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.tables.collecting import Collector, first_row
 from sbert_app.tables.decoding import TextFile
-from sbert_app.tables.delimited import NO_DELIMITER, SNIFFED_LINES, Rows, csv_rows, tsv_rows
+from sbert_app.tables.delimited import NO_DELIMITER, SNIFFED_LINES, Rows
 from sbert_app.tables.table import LINE_COLUMN, Content, Form
 from sbert_app.wording import amount, storable
 
@@ -23,15 +23,6 @@ def read_txt(file: TextFile) -> Content:
     for number, line in enumerate(file.lines(), 1):
         lines.add(number, [line.removesuffix("\n")])
     return lines.content(file.notes)
-
-
-def read_csv(file: TextFile) -> Content:
-    """Read cells delimited by comma, semicolon, tab, bar, or as a first line such as `sep=;` states."""
-    return _read_rows(file, csv_rows(file))
-
-
-def read_tsv(file: TextFile) -> Content:
-    return _read_rows(file, tsv_rows(file))
 
 
 def without_blank_end(name: str, rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
@@ -49,7 +40,8 @@ def without_blank_end(name: str, rows: Iterable[Sequence[str]]) -> Iterator[Sequ
             raise UserError(f"'{name}' has more than {BLANK_ROWS:,} consecutive blank rows. Delete them.")
 
 
-def _read_rows(file: TextFile, every_row: Rows) -> Content:
+def read_rows(rows_of: Callable[[TextFile], Rows], file: TextFile) -> Content:
+    every_row = rows_of(file)
     header, notes, rows = with_header(file.name, every_row)
     table = Collector(file.name, file.limits, header)
     for number, row in enumerate(rows, 1):

@@ -82,7 +82,7 @@ def file_seconds(rows: int, search: bool = False) -> dict[str, float]:
         page.locator("body.arrived").wait_for()
         page.wait_for_timeout(20_000)  # until the models are loaded and the examples are read
         open_menu(page)
-        page.wait_for_timeout(1_000)
+        page.wait_for_timeout(1_000)  # until the panel is drawn
         begin, seconds = time.perf_counter(), dict[str, float]()
         page.locator("#corpus-file input[type=file]").set_input_files(str(path))
         _wait(page, "#index")
