@@ -76,6 +76,13 @@ def network(kind: str, folders: tuple[Path, ...], home: Path, stop: Event, conve
     return target / NETWORK
 
 
+def forget(folder: Path, home: Path) -> None:
+    """Delete the networks of a model, which hold its weights too."""
+    for kind in ("encoder", "cross-encoder"):
+        with suppress(OSError):  # in use, on Windows: until others are used more lately
+            discard(home / _key(kind, (folder,)))
+
+
 def is_quick(kind: str, folders: tuple[Path, ...]) -> bool:
     """Whether it is converted within a second: the bundled encoder, which needs no transformers."""
     return kind == "encoder" and folders == (bundled_folder(),)
@@ -164,9 +171,8 @@ def convert(kind: str, out: Path, folder: Path, adapter: Path | None = None) -> 
 
     warnings.filterwarnings("ignore", category=torch.jit._trace.TracerWarning)  # of branches, which `_check` tries
     module, inputs = _module(kind, folder, adapter)
-    small, large = (_example(lengths, inputs) for lengths in EXAMPLE)
+    example, large = tuple(_example(EXAMPLE[0], inputs).values()), _example(EXAMPLE[1], inputs)
     with torch.inference_mode():
-        example = tuple(small.values())
         traced = torch.jit.trace(module, example, strict=False, check_trace=False)  # `_check` does, and with another batch
         converted = openvino.convert_model(traced, example_input=example)
         expected = module(**large).numpy()
@@ -194,8 +200,7 @@ def _check(out: Path, kind: str, batch: dict[str, Tensor], expected: np.ndarray)
 
 def _module(kind: str, folder: Path, adapter: Path | None) -> tuple[Outputs, list[str]]:
     """Return (the transformer in fp32, the names of its inputs)."""
-    hardware = choose_hardware("cpu", "fp32")
-    inputs = ["input_ids", "attention_mask"]
+    hardware, inputs = choose_hardware("cpu", "fp32"), ["input_ids", "attention_mask"]
     if kind == "encoder":
         quick = is_quick(kind, (folder,))
         encoder = bundled_encoder(folder, hardware, "") if quick else Encoder.from_folder(folder, hardware)

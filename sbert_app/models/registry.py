@@ -24,6 +24,7 @@ from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODE
 from sbert_app.models.files.layout import POLY, first_line, kind_of, quoted
 from sbert_app.models.files.listing import ModelInfo, is_untrained, listed
 from sbert_app.models.files.trained_for import LIKENESS
+from sbert_app.models.networks import forget
 from sbert_app.models.poly_encoder import PairScorer, PolyEncoder, PolyScorer
 from sbert_app.models.words.untrained import untrained
 from sbert_app.settings import Settings
@@ -62,6 +63,7 @@ class Registry:
         folder = self.settings.models / name
         if self.settings.hosted or folder not in finding.subfolders(self.settings.models):
             raise UserError("This saved model no longer exists. Open the list again.")
+        forget(folder, self.settings.cache / "openvino")
         with writing("The folder of saved models"):
             discard(folder)
         with self._lock:

@@ -228,6 +228,17 @@ def test_another_model_gets_another_network(home, model_folder, tmp_path):
     assert network("encoder", (changed,), home, threading.Event(), converts=False) is None
 
 
+def test_a_deleted_model_leaves_no_network_that_holds_its_weights(home, tiny, tmp_path):
+    settings = settings_of(tmp_path / "home")
+    networks = Path(shutil.copytree(home, settings.cache / "openvino"))
+    before = set(networks.glob(f"*/{NETWORK}"))
+    folder = Path(shutil.copytree(tiny, settings.models / "mine"))
+    path = network("encoder", (folder,), networks, threading.Event())
+    assert path is not None and path.exists()
+    Registry(settings, converts=False).delete("mine")
+    assert set(networks.glob(f"*/{NETWORK}")) == before
+
+
 def test_what_does_not_convert_stays_on_torch_and_says_why(tmp_path, tiny, model_folder, cpu, encoder, caplog):
     broken = Path(shutil.copytree(tiny, tmp_path / "broken"))
     (broken / "config.json").unlink()

@@ -77,10 +77,8 @@ def evaluate(call: Call, options: EvaluateOptions) -> Steps:
     if options.mteb is not None:
         yield Step(f"{write_files(grid, options.mteb):,} figures for mteb written to {options.mteb}")
     if options.data is not None or len(data_sets) > 1:
-        names = [data.name for data in data_sets]
-        failed = [f"{system} on {names[n]}: {cell}" for (system, n), cell in grid.cells.items() if isinstance(cell, str)]
-        reasons = ["", *failed, *unreadable] if failed or unreadable else []
-        yield Outcome(_summary(grid), [*as_markdown(grid).splitlines(), *_protocols(grid), *reasons])
+        reasons = [*_reasons(grid), *unreadable]
+        yield Outcome(_summary(grid), [*as_markdown(grid).splitlines(), *_protocols(grid), *([""] if reasons else []), *reasons])
     else:
         yield _of_one(call, grid, pairs)
 
@@ -115,9 +113,8 @@ def _read(call: Call, options: EvaluateOptions) -> tuple[tuple[DataSet, ...], tu
 
 def _of_one(call: Call, grid: Grid, pairs: Reading | None) -> Outcome:
     """The outcome for a single data set; for pairs whose measures alone are asked for, these. Raises UserError for no figure."""
-    for reason in grid.cells.values():
-        if isinstance(reason, str):
-            raise UserError(reason)
+    if not grid.measured:
+        raise UserError(next(cell for cell in grid.cells.values() if isinstance(cell, str)))
     summary, lines = _summary(grid)[grid.data_sets[0].name], []
     for cell in grid.measured.values():
         measures, count = cell.measures, f"{cell.sentences:,} sentences"
@@ -130,7 +127,13 @@ def _of_one(call: Call, grid: Grid, pairs: Reading | None) -> Outcome:
         figures = "  ".join(f"{name} {100 * value:.2f}" for name, value in measures.items())
         between = f"95 % interval {100 * cell.low:.2f} to {100 * cell.high:.2f}"
         lines.append(f"{cell.system:14} {figures}  ({between}, {count}, {cell.seconds:.1f} s on {cell.day})")
-    return Outcome(summary, [*lines, *grid.seen(), *_protocols(grid)])
+    return Outcome(summary, [*lines, *_reasons(grid), *grid.seen(), *_protocols(grid)])
+
+
+def _reasons(grid: Grid) -> list[str]:
+    """Why there is no figure, a line for each cell without one."""
+    cells = grid.cells.items()
+    return [f"{system} on {grid.data_sets[number].name}: {cell}" for (system, number), cell in cells if isinstance(cell, str)]
 
 
 def _of_head(call: Call, cell: Cell, pairs: Examples) -> dict[str, float]:
