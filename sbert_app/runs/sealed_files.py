@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 
 from sbert_app.errors import UserError
 from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Event, Kept, Lent, Loss, Tried, from_json
-from sbert_app.storage import SEAL, discard, hold, reading, seal, unseal, write_whole
+from sbert_app.storage import SEAL, discard, hold, reading, replacing, seal, unseal, write_whole
 
 if TYPE_CHECKING:
     from sbert_app.training.trainer import State
@@ -78,24 +78,19 @@ class RunFiles:
         write_whole(self._events, kept)
 
     def save(self, name: str, state: "State") -> None:
-        """Keep CHECKPOINT or BEST: a temporary file, then renamed, so that a killed process leaves the old file intact."""
+        """Keep CHECKPOINT or BEST. A killed process leaves the old file intact."""
         from safetensors.torch import save_file
 
         state = {key: tensor.contiguous() for key, tensor in state.items()}
-        path, temporary = self._tensors(name)
-        try:
+        with replacing(self._tensors(name)) as temporary:
             save_file(state, temporary, metadata={SEAL: _checksum(state)})
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)  # frees space on a full disk, where the state is written next
-            raise
 
     def load(self, name: str) -> "State | None":
         """CHECKPOINT or BEST, None if there is none. Raises DamagedError if it is damaged."""
         from safetensors import safe_open
         from safetensors.torch import load_file
 
-        path, _ = self._tensors(name)
+        path = self._tensors(name)
         with reading(f"The {name} of this run", "Delete the run and start it again."):
             if not path.exists():
                 return None
@@ -108,16 +103,15 @@ class RunFiles:
 
     @property
     def has_checkpoint(self) -> bool:
-        return self._tensors(CHECKPOINT)[0].exists()
+        return self._tensors(CHECKPOINT).exists()
 
     def drop_checkpoints(self) -> None:
-        """Delete checkpoint and best weights, which a finished run does not need, and what a killed process left of them."""
-        for file in (*self._tensors(CHECKPOINT), *self._tensors(BEST)):
-            file.unlink(missing_ok=True)
+        """Delete checkpoint and best weights, which a finished run does not need."""
+        for name in (CHECKPOINT, BEST):
+            self._tensors(name).unlink(missing_ok=True)
 
-    def _tensors(self, name: str) -> tuple[Path, Path]:
-        """The file of that name, and the temporary one that it is written to."""
-        return self.folder / f"{name}.safetensors", self.folder / f".{name}.safetensors"
+    def _tensors(self, name: str) -> Path:
+        return self.folder / f"{name}.safetensors"
 
 
 def _line(event: Event) -> str:

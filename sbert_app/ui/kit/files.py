@@ -5,7 +5,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,22 +41,18 @@ def uploaded(file: str | None, message: str) -> Iterator[Path]:
         delete_later(path, KEPT_SECONDS)
 
 
-def delete_later(path: Path, kept: float, seconds: float | None = None) -> None:
-    """Delete a file once `kept` seconds have gone by without a new upload of it. seconds: until it is looked at, else as many."""
-    timer = threading.Timer(kept if seconds is None else seconds, _delete, (path, kept))
-    timer.daemon = True
-    timer.start()
+def delete_later(path: Path, kept: float) -> None:
+    """Delete a file once `kept` seconds have gone by without a new upload of it."""
 
+    def work() -> None:
+        left = kept
+        with suppress(OSError):  # deleted meanwhile
+            while left > 0:
+                time.sleep(left)
+                left = path.stat().st_mtime + kept - time.time()
+            path.unlink()
 
-def _delete(path: Path, kept: float) -> None:
-    try:
-        age = time.time() - path.stat().st_mtime
-    except OSError:
-        return
-    if age < kept:
-        delete_later(path, kept, kept - age)
-    else:
-        path.unlink(missing_ok=True)
+    threading.Thread(target=work, daemon=True).start()
 
 
 class Shelf:
