@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from sbert_app.errors import UserError
@@ -38,8 +39,9 @@ class Users:
             if sizes != {(SALT_BYTES, KEY_BYTES)}:
                 raise ValueError("it has other lines, or none")
         except (OSError, ValueError) as error:
-            text = f"must name a file with lines of `python -m sbert_app.users NAME`; of '{path}': {error}."
-            raise UserError(f"SBERT_STUDIO_USERS {text}") from None
+            what = f"of '{path}': {error}" if path else "it is not set"
+            needed = "must name a file with lines of `python -m sbert_app.users NAME`"
+            raise UserError(f"SBERT_STUDIO_USERS {needed}; {what}.") from None
         self._wrong, self._lock = Counts(PAUSE_SECONDS, clock), threading.Lock()
         self._nobody = hashed("", os.urandom(SALT_BYTES))
 
@@ -65,15 +67,16 @@ class Users:
 def main() -> int:
     """Ask for a password, and print the line of this user."""
     name = " ".join(sys.argv[1:])
-    if not name.isprintable() or not name or {":", " "} & {*name}:
+    if not name.isprintable() or name[:1] in ("", "-") or {":", " "} & {*name}:
         sys.stderr.write("Usage: python -m sbert_app.users NAME >> FILE. A name has no blanks and no colon.\n")
         return 2
-    password = getpass.getpass(f"Password of {name}: ")
-    if len(password) < LEAST_CHARACTERS or password != getpass.getpass("Once more: "):
-        sys.stderr.write(f"Error: type the same password twice, of at least {LEAST_CHARACTERS} characters.\n")
-        return 2
-    sys.stdout.write(f"{name}:{hashed(password, os.urandom(SALT_BYTES))}\n")
-    return 0
+    with suppress(EOFError):
+        password = getpass.getpass(f"Password of {name}: ")
+        if len(password) >= LEAST_CHARACTERS and password == getpass.getpass("Once more: "):
+            sys.stdout.write(f"{name}:{hashed(password, os.urandom(SALT_BYTES))}\n")
+            return 0
+    sys.stderr.write(f"Error: type the same password twice, of at least {LEAST_CHARACTERS} characters.\n")
+    return 2
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def licence(name: str) -> str:
 
 def table(file: str) -> str:
     """The pinned packages of a file with their versions and licences."""
-    pins = re.findall(r"^([\w-]+)(?:\[\w+\])?==(\S+)$", (ROOT / file).read_text(encoding="utf-8"), re.M)
+    pins = re.findall(r"^([\w-]+)(?:\[\w+\])?[=>]=(?:.*<=)?(\S+)$", (ROOT / file).read_text(encoding="utf-8"), re.M)
     rows = [f"| {name} | {version} | {licence(name)} |" for name, version in sorted(pins, key=lambda pin: pin[0].lower())]
     return "\n".join(["| package | version | licence |", "| --- | --- | --- |", *rows]) + "\n"
 

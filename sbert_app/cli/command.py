@@ -127,6 +127,8 @@ def _run(job: Job, bench: Workbench, options: Any, subject: Mapping[str, Any]) -
     file, store = subject.get("file"), subject.get("store")
     if job.needs is Needs.CORPUS and (file is None) == (store is None):
         raise UserError("Name a file or, with --store, a collection: one of the two.")
+    if store is not None and (subject["column"] or subject["indexed_with"] != DEFAULT_ENCODER):
+        raise UserError("A collection has its own text and model: leave out --column and --model.")
     call = Call(bench, columns=subject.get("column") or [])
     if file is not None:
         if not file.is_file():

@@ -23,7 +23,7 @@ UNITS = {  # unit -> (dimension, factor); units of one dimension are compared af
             "kilometre": 1000.0, "kilometer": 1000.0, "mile": 1609.344,
         },
         "mass": {"g": 1.0, "gram": 1.0, "kg": 1000.0, "kilo": 1000.0, "kilogram": 1000.0, "tonne": 1e6},
-        "volume": {"ml": 0.001, "litre": 1.0, "liter": 1.0},
+        "volume": {"ml": 0.001, "cl": 0.01, "l": 1.0, "litre": 1.0, "liter": 1.0},
         "bytes": {"mb": 1.0, "gb": 1000.0, "tb": 1e6},
         "share": {"%": 1.0, "percent": 1.0, "pct": 1.0},
         "dollars": {"$": 1.0, "dollar": 1.0}, "euros": {"€": 1.0, "euro": 1.0}, "pounds": {"£": 1.0, "pound": 1.0},
@@ -36,6 +36,7 @@ BEFORE_DATE = {*MONTHS, *"may march jan feb mar apr jun jul aug sep sept oct nov
 DAYS = ("yesterday", "today", "tomorrow")
 NAMES = {name: kind for kind, names in (("weekday", WEEKDAYS), ("month", MONTHS), ("day", DAYS)) for name in names}
 CLOCK = re.compile(r"\b(\d{1,2})(?:[:.](\d\d))?\s?([ap])\.?m\b\.?|\b(\d{1,2}):(\d\d)\b")
+TIMES, DECIMAL_COMMA = re.compile(r"(?<=\d) ?[x×] ?(?=\d)"), re.compile(r"(?<![\d.,])(\d+),(\d\d?)(?![.,]?\d)")
 # A number glued to letters on its left is part of a name; one glued to "m" is metres, minutes or millions: neither is read.
 TOKEN = re.compile(
     r"(?<![\w.])\d+(?:st|nd|rd|th)\b|(?<![a-z0-9.,])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?!\d*m\b)|per cent|°[cf]|[$€£%]|[a-z]+"
@@ -75,14 +76,23 @@ class Quantity:
 def differing(sentence1: str, sentence2: str) -> tuple[Quantity, Quantity] | None:
     """The first quantity of each sentence that the other contradicts. None if one's quantities are all in the other."""
     first, second = list(quantities(sentence1)), list(quantities(sentence2))
-    only_first = [q for q in first if not any(q.equals(other) for other in second)]
-    only_second = [q for q in second if not any(q.equals(other) for other in first)]
+    only_first, only_second = _missing(first, second), _missing(second, first)
     return next(((a, b) for a in only_first for b in only_second if a.competes_with(b)), None)
+
+
+def _missing(these: list[Quantity], others: list[Quantity]) -> list[Quantity]:
+    """Those that the others do not have. A number without a unit is one with a unit only where it is no other number already."""
+
+    def there(quantity: Quantity, among: list[Quantity]) -> bool:
+        return any(quantity.dimension == other.dimension and quantity.equals(other) for other in among)
+
+    free = [other for other in others if not there(other, these)]
+    return [each for each in these if not there(each, others) and not any(map(each.equals, free))]
 
 
 def quantities(sentence: str) -> Iterator[Quantity]:
     """The numbers and dates of a sentence: clock times first, the others in order."""
-    text = sentence.lower()
+    text = DECIMAL_COMMA.sub(r"\1.\2", TIMES.sub(" x ", sentence.lower()))
     for match in CLOCK.finditer(text):
         yield _clock(match)
     tokens = [*TOKEN.findall(CLOCK.sub(" ", text)), ""]  # so that a token has one before it and one after it

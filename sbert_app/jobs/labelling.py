@@ -92,10 +92,10 @@ def begin(bench: Workbench, session: Session) -> Labelling:
     pairs, sentences = candidates(indexed), indexed.corpus.sentences
     log, notes = Log() if bench.settings.hosted else Log.of(bench.settings.home / FOLDER, sentences), list[str]()
     answers = log.read() or (session.get(FormerLabels) or FormerLabels()).answers
-    if not answers and (answers := log.earlier(dict(zip(sentences[::-1], indexed.corpus.rows[::-1].tolist(), strict=True)))):
+    if not answers and (answers := log.earlier({*sentences})):
         log.add(answers)
         notes = [f"{amount(len(answers), 'label')} came along: another state of this file has these pairs, too."]
-    begun = Labelling(indexed.corpus, pairs, None, log).answered(placed(answers, sentences, pairs))
+    begun = Labelling(indexed.corpus, pairs, None, log).answered(placed(answers, indexed.corpus, pairs))
     session.put(begun := replace(begun, notes=tuple(notes)))
     return begun
 
@@ -108,7 +108,7 @@ def labelling(session: Session) -> Labelling:
 
     def read_again(before: Labelling | None) -> Labelling:
         now = before or current
-        return now.answered(placed(now.log.read(), now.corpus.sentences, now.pairs))
+        return now.answered(placed(now.log.read(), now.corpus, now.pairs))
 
     return session.update(Labelling, read_again)
 
@@ -136,7 +136,7 @@ def record(session: Session, answers: Mapping[str, Any]) -> Labelling:
         raise UserError(
             f"Pair {min(unknown)!r} is neither asked now nor labelled. Ask for pairs to label, and answer by their ids."
         )
-    labels = {key: validation.one_of(label, "label", LABELS) or UNSURE for key, label in answers.items()}
+    labels = {key: UNSURE if label in ("", None) else _checked(label) for key, label in answers.items()}
     new = [before.given(asked[key], label) for key, label in labels.items() if key in asked]
     changed = {known[key]: label for key, label in labels.items() if key not in asked}
     corrected = [replace(given, label=changed.get(number, given.label)) for number, given in enumerate(before.answers)]
@@ -146,7 +146,7 @@ def record(session: Session, answers: Mapping[str, Any]) -> Labelling:
 def add(session: Session, table: Table) -> Labelling:
     """Add the labels of a file. Those of pairs that are labelled already are left out; others need not be in the corpus."""
     before = labelling(session)
-    there, new = placed(read_answers(table), before.corpus.sentences, before.pairs), dict[frozenset[str], Answer]()
+    there, new = placed(read_answers(table), before.corpus, before.pairs), dict[frozenset[str], Answer]()
     known = {given.texts: given.label for given in reversed(before.answers)}
     for given in there:
         if given.texts not in known:
@@ -182,8 +182,8 @@ def grade(session: Session, graded: bool) -> Labelling:
 
 
 def _checked(label: Any) -> str:
-    """One of LABELS. Raises UserError for anything else."""
-    if (checked := validation.one_of(label, "label", LABELS)) is None:
+    """One of LABELS; a grade may be a number. Raises UserError for anything else."""
+    if (checked := validation.one_of(str(label) if type(label) is int else label, "label", LABELS)) is None:
         raise UserError(f"Choose an answer: {', '.join(LABELS)}.")
     return checked
 

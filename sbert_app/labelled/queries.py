@@ -111,7 +111,8 @@ def read_judgements(table: Table, corpus: Corpus | None) -> tuple[Queries, tuple
     numbers = columns[1] == named(table.frame, ROW)
     queries, targets, gains = (table.frame[column].str.strip() for column in columns)
     if numbers and corpus is None:
-        raise UserError(f"The rows of '{table.name}' are those of a corpus. Open that corpus first, then add the file again.")
+        way_out = "Open that corpus first, then add the file again; elsewhere name texts: query, document, relevance."
+        raise UserError(f"The rows of '{table.name}' are those of a corpus. {way_out}")
     if corpus is not None and not numbers and not set(targets) & {sentence.strip() for sentence in corpus.sentences}:
         corpus = None  # texts of their own: the open corpus is another one
     if corpus is None:

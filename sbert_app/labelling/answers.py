@@ -29,7 +29,7 @@ class Answer:
     sentence1: str
     sentence2: str
     label: str
-    row1: int  # as numbered in the file
+    row1: int  # as numbered in the file, 0 if it is not in there
     row2: int
     time: str  # when, ISO 8601
     seconds: float  # it took
@@ -78,17 +78,14 @@ class Log:
                 continue
         return answers
 
-    def earlier(self, rows: Mapping[str, int]) -> list[Answer]:
-        """The answers on pairs of this corpus in the newest other log of mostly such ones: it is of another state of the file.
-
-        rows: of this corpus, by their texts, of a repeated one the first.
-        """
+    def earlier(self, texts: set[str]) -> list[Answer]:
+        """The answers on these texts in the newest other log of mostly such ones: it is of another state of the file."""
         logs = self._path.parent.glob("*.jsonl") if self._path else ()
         for path in sorted(logs, key=lambda path: path.stat().st_mtime, reverse=True):
             answers = Log(path).read()
-            here = [answer for answer in answers if answer.texts <= rows.keys()]
+            here = [answer for answer in answers if answer.texts <= texts]
             if here and 2 * len(here) >= len(answers):
-                return [replace(answer, row1=rows[answer.sentence1], row2=rows[answer.sentence2]) for answer in here]
+                return here
         return []
 
     @property
@@ -149,5 +146,11 @@ def read_answers(table: Table) -> list[Answer]:
         if label not in LABELS:
             raise UserError(f"'{table.name}' has the label '{label}'. Labels are: {', '.join(LABELS)}.")
         why = line.get("why", "") if line.get("why") in (LEARN, MEASURE, AGAIN) else LEARN
-        answers.append(Answer(line["sentence1"], line["sentence2"], label, 0, 0, line.get("time", ""), 0.0, why))
+        seconds, probability = (_number(line.get(name, "")) for name in ("seconds", "probability"))
+        texts = line["sentence1"], line["sentence2"]
+        answers.append(Answer(*texts, label, 0, 0, line.get("time", ""), seconds, why, min(probability, 1.0)))
     return answers
+
+
+def _number(text: str) -> float:
+    return float(text) if text.replace(".", "", 1).isdecimal() else 0.0

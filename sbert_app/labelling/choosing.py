@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.ranking.fusion import best_rows
+from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
 from sbert_app.evaluation.agreement import rank_shares
 from sbert_app.explain.words import word_overlap
@@ -109,16 +110,18 @@ def questions(pairs: Candidates, answers: Sequence[Answer], count: int) -> list[
     return list(asked.values())
 
 
-def placed(answers: Sequence[Answer], sentences: Sequence[str], pairs: Candidates) -> list[Answer]:
-    """These answers with their places among the candidates, found by their texts: another model or file has other candidates.
+def placed(answers: Sequence[Answer], corpus: Corpus, pairs: Candidates) -> list[Answer]:
+    """These answers with their rows and their places among the candidates, by their texts: another model or file has others.
 
     What was asked to measure by is to learn from where its pair was not drawn to measure by.
     """
-    places = {frozenset(sentences[row] for row in pairs.rows(place)): place for place in range(len(pairs))}
+    places = {frozenset(corpus.sentences[row] for row in pairs.rows(place)): place for place in range(len(pairs))}
+    rows = dict(zip(corpus.sentences[::-1], corpus.rows[::-1].tolist(), strict=True))  # of a repeated text the first
 
     def at(given: Answer, place: int) -> Answer:
         drawn = given.why != MEASURE or (place >= 0 and bool(pairs.measured[place]))
-        return replace(given, place=place, why=given.why if drawn else LEARN)
+        row1, row2 = rows.get(given.sentence1, 0), rows.get(given.sentence2, 0)
+        return replace(given, row1=row1, row2=row2, place=place, why=given.why if drawn else LEARN)
 
     return [at(given, places.get(given.texts, -1)) for given in answers]
 

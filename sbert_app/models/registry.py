@@ -163,6 +163,8 @@ class Registry:
             gc.collect()  # a network refers to itself: without this it stays for minutes
 
     def _load(self, of: type[Model], name: str) -> Model:
+        if (kind := self.kind(name)) != of.kind:
+            raise UserError(f"The model {quoted(name)} is of kind {kind}; this needs a model of kind {of.kind}.")
         load = LOADERS.get(name, of.from_folder)
         if name == DEFAULT_ENCODER and self.hardware.device.type == "cpu":
             load = bundled_encoder
@@ -182,8 +184,6 @@ class Registry:
         return model
 
     def _read(self, of: type[Model], name: str, load: Callable[..., Model], hardware: Hardware) -> Model:
-        if (kind := self.kind(name)) != of.kind:
-            raise UserError(f"The model {quoted(name)} is of kind {kind}; this needs a model of kind {of.kind}.")
         if is_untrained(name):
             made: Any = untrained(name, hardware, files=not self.settings.hosted)
             return tested(made)

@@ -171,19 +171,20 @@ def _sheet_rows(sheet: Any, name: str) -> Iterator[list[str]]:
     """The cells of a sheet, each row up to its last filled cell."""
     with _faults_named(name):
         sheet.reset_dimensions()
-        for values in sheet.iter_rows(values_only=True):
-            row = [_shown(value) for value in values]
+        for cells in sheet.iter_rows():
+            row = [_shown(each.value, each) for each in cells]
             while row and not row[-1]:
                 row.pop()
             yield row
 
 
-def _shown(value: Any) -> str:
-    """A cell as the sheet shows it: 2 for 2.0, 2026-03-31 for a date, "" for an error."""
+def _shown(value: Any, sheet_cell: Any) -> str:
+    """A cell as the sheet shows it: 2 for 2.0, 0012 for 12 where its format is 0000, 2026-03-31 for a date, "" for an error."""
     if value is None or value in SPREADSHEET_ERRORS:
         return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
+    if (type(value) is int or isinstance(value, float)) and value == value // 1:
+        zeros = sheet_cell.number_format
+        return str(int(value)).zfill(0 if zeros.strip("0") else len(zeros))
     return storable(str(_date(value)))
 
 

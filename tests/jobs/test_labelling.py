@@ -162,7 +162,7 @@ def test_a_full_disk_is_told_and_the_question_stays(session, monkeypatch):
 
 
 def test_what_is_no_label_is_refused(session):
-    for wrong in ("maybe", "", None, 3, "6"):
+    for wrong in ("maybe", "", None, 3.0, 6, True):
         with pytest.raises(UserError, match="label|answer"):
             answer(session, wrong, 0)
     assert labelling.labelling(session).answers == ()

@@ -147,6 +147,7 @@ def test_a_slow_model_keeps_nobody_from_another(registry, mine, monkeypatch):
         ("encoder", "./nowhere", "There is no model folder at './nowhere'"),
         ("encoder", DEFAULT_CROSS_ENCODER, "is of kind cross-encoder; this needs a model of kind encoder"),
         ("cross_encoder", DEFAULT_ENCODER, "is of kind encoder; this needs a model of kind cross-encoder"),
+        ("encoder", NEW_POLY, "is of kind poly-encoder; this needs a model of kind encoder"),
         ("cross_encoder", "new/infersent", "'new/infersent' is of kind encoder; this needs a model of kind cross-encoder"),
     ],
 )

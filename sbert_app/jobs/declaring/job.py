@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from sbert_app.errors import EndedEarlyError, UserError
-from sbert_app.jobs.declaring.option import option, text
+from sbert_app.jobs import validation
+from sbert_app.jobs.declaring.option import Kind, option, text
 from sbert_app.labelled.examples import Reading
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runtime.line import Stop
@@ -125,13 +126,15 @@ class Job:
 
 def model_option(flag: str = "") -> Any:
     """The option for an encoder, the same in every job."""
-    return option("The encoder: bundled, saved, or a Hub name; see `models`.", text("model"), DEFAULT_ENCODER, flag=flag)
+    about = "The encoder: bundled, saved, a Hub name, or a folder; see `models`."
+    return option(about, text("model"), DEFAULT_ENCODER, flag=flag)
 
 
 def cross_encoder_option(default: str, use: str) -> Any:
     """The option for a cross-encoder, the same in every job."""
     which = "A cross-encoder or poly-encoder: bundled, saved, a Hub name, or a folder; see `models`."
-    return option(f"{use} {which}", text("cross-encoder"), default)
+    named = Kind(str, lambda value, _: validation.exact(value, "cross-encoder") or default)
+    return option(f"{use} {which}", named, default)
 
 
 def remarks(reading: Reading) -> list[str]:

@@ -25,6 +25,7 @@ class Kind:
     check: Callable[[Any, Limits], Any]
     upload: bool = False  # a file that the caller uploads, or a path in the shell
     output: bool = False  # a path that the shell writes to; not available in endpoints
+    within: str = ""  # of a number, "0 to 100."
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Argument:
 
 def option(about: str, kind: Kind, default: Any = MISSING, *, flag: str = "", shell: bool = True, endpoint: bool = True) -> Any:
     """A field of an options dataclass. Outputs exist in the shell only, whatever `endpoint` says."""
-    offered = endpoint and not kind.output
+    offered, about = endpoint and not kind.output, f"{about} {kind.within}".strip()
     metadata = {"kind": kind, "about": about, "flag": flag, "shell": shell, "endpoint": offered, "default": default}
     if isinstance(default, (list, dict)):
         return field(default_factory=lambda: type(default)(default), metadata=metadata)
@@ -95,12 +96,12 @@ def whole(name: str, low: int, high: int | str) -> Kind:
     def check(value: Any, limits: Limits) -> int:
         return validation.whole_number(value, name, low, getattr(limits, high) if isinstance(high, str) else high)
 
-    return Kind(int, check)
+    return Kind(int, check, within=f"At least {low:,}." if isinstance(high, str) else f"{low:,} to {high:,}.")
 
 
 def number(name: str, low: float, high: float) -> Kind:
     """A number in low..high."""
-    return Kind(float, lambda value, _: validation.number(value, name, low, high))
+    return Kind(float, lambda value, _: validation.number(value, name, low, high), within=f"{low:g} to {high:g}.")
 
 
 def choice(name: str, choices: Iterable[str]) -> Kind:
@@ -160,15 +161,16 @@ def local(thing: Literal["file", "folder"]) -> Kind:
 
 
 def output(*suffixes: str, reason: str = "") -> Kind:
-    """An output file or folder with one of these suffixes."""
+    """An output file with one of these suffixes, or a folder, which is created. Checked before the work, not after it."""
 
     def check(value: Any, _: Limits) -> Path:
         path = Path(value)
         if suffixes and path.suffix not in suffixes:
             raise UserError(f"'{path}' must end in {' or '.join(suffixes)}{f': {reason}' if reason else ''}.")
-        if suffixes and not os.access(path.parent, os.W_OK):  # before the work, not after it
-            why = os.strerror(errno.EACCES if path.parent.is_dir() else errno.ENOENT)
-            raise UserError(f"Cannot write '{path}': {why}. Choose another path.")
+        there = path.parent if suffixes else next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+        if not (there.is_dir() and os.access(there, os.W_OK)):
+            why = errno.EACCES if there.is_dir() else errno.ENOTDIR if there.exists() else errno.ENOENT
+            raise UserError(f"Cannot write '{path}': {os.strerror(why)}. Choose another path.")
         return path
 
     return Kind(Path, check, output=True)

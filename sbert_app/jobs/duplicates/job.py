@@ -42,7 +42,7 @@ NO_GROUP = "This group is not in the list any more. Choose one from the list."
 
 @dataclass(frozen=True)
 class DuplicatesOptions:
-    threshold: float = option(f"Lowest cosine of two duplicates, {FLOOR:g} to 1.", number("threshold", FLOOR, 1), DEFAULT_THRESHOLD)
+    threshold: float = option("Lowest cosine of two duplicates.", number("threshold", FLOOR, 1), DEFAULT_THRESHOLD)
     top: int = option("Number of pairs to list.", whole("number of pairs", 0, MOST_LISTED), 100)
     against: Table | None = option("Another file: also report its rows that duplicate rows of the corpus.", upload(), None)
     clean: Path | None = option("Write the rows to keep to this .csv file.", output(".csv", reason="the rows are a table"), None)

@@ -56,7 +56,8 @@ def evaluate(call: Call, options: EvaluateOptions) -> Steps:
         of these very pairs; triplet_accuracy; accuracy of a linear classifier; v_measure of clusters), the 95 % interval of the
         first, examples (of pairs), sentences, seconds and day (of the measurement), how many of the pairs the system was trained
         on (seen), notes (how a file was read). For a folder the same for each data set, or the reason why not; where a column is
-        named subset, genre or topic, its measure by subset; of classes the protocol, of pairs with two classes the f1.
+        named subset, genre or topic, its measure by subset; of classes the protocol, of pairs with two classes the f1; unread: why
+        files could not be read.
     """
     bench, systems = call.bench, options.systems or [SBERT]
     check_names(bench, systems)
@@ -67,7 +68,7 @@ def evaluate(call: Call, options: EvaluateOptions) -> Steps:
         check_known(grid)
     pairs = data_sets[0].reading if _asks_for_measures(options) else None
     yield from map(Step, remarks(pairs) if pairs else ())
-    choice = Choice(options.model, options.cross_encoder or DEFAULT_CROSS_ENCODER, options.bert or BERT, options.word_vectors)
+    choice = Choice(options.model, options.cross_encoder, options.bert or BERT, options.word_vectors)
     for step in fill(bench, grid, choice, call.stop):
         grid = step.result or grid
         if step.stage and not pairs:
@@ -78,7 +79,8 @@ def evaluate(call: Call, options: EvaluateOptions) -> Steps:
         yield Step(f"{write_files(grid, options.mteb):,} figures for mteb written to {options.mteb}")
     if options.data is not None or len(data_sets) > 1:
         reasons = [*_reasons(grid), *unreadable]
-        yield Outcome(_summary(grid), [*as_markdown(grid).splitlines(), *_protocols(grid), *([""] if reasons else []), *reasons])
+        summary = _summary(grid) | ({"unread": unreadable} if unreadable else {})
+        yield Outcome(summary, [*as_markdown(grid).splitlines(), *_protocols(grid), *([""] if reasons else []), *reasons])
     else:
         yield _of_one(call, grid, pairs)
 

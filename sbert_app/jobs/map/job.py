@@ -179,7 +179,8 @@ def cluster_map(call: Call, options: MapOptions) -> Steps:
         agreement with label columns (purity, ari, nmi), projection, notes, seconds by stage, places: row counted from 1, x, y,
         cluster (-1: outlier).
     """
-    call.session.whole_corpus()  # raises without a corpus, for which the example would be drawn
+    indexed = call.session.whole_corpus()  # raises without a corpus, for which the example would be drawn
+    validation.one_of(options.colour, "column", indexed.corpus.metadata.columns)
     for step in draw(call.bench, call.session, ClusterOptions.read(options.method, options.clusters, options.outliers)):
         if not isinstance(step, CorpusMap):
             yield Step(step.stage, step.done, step.total)
