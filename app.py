@@ -28,6 +28,9 @@ log = logging.getLogger(__name__)
 
 def main() -> int:
     """Serve the app until it is told to end. A mistake in the settings is one line on stderr and exit status 2."""
+    if sys.argv[1:]:
+        sys.stderr.write("Settings are environment variables: docs/settings.md. For commands: python -m sbert_app --help\n")
+        return 2
     from sbert_app.environment import settings_from_environment
     from sbert_app.errors import UserError
     from sbert_app.homes import prepare

@@ -196,7 +196,8 @@ def _write_map(result: Any, options: MapOptions, out: Path) -> None:
     from sbert_app.ui.map.view import page
 
     if out.suffix == ".csv":
-        text = csv_file(result.records(np.arange(len(result.projection.points))))
+        form = result.projection.indexed.corpus.form
+        text = csv_file(result.records(np.arange(len(result.projection.points))), form.delimiter)
     else:
         column = f"{colouring.COLUMN}{options.colour}" if options.colour else colouring.CLUSTERS
         text = page(result, map_figure(result, column, texts=True))

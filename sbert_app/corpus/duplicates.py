@@ -19,7 +19,8 @@ from sbert_app.explain.cautions import in_short
 from sbert_app.step import Step
 from sbert_app.vectors import Rows, Vectors, distinct
 
-COPIES, SIMILAR = "copies", "similar"  # rows to remove: exact copies only, or similar rows too
+# Rows to remove: exact copies only; similar rows too, but not those with another number or a denial; all similar rows.
+COPIES, UNMARKED, SIMILAR = REMOVALS = ("copies", "unmarked", "similar")
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,11 @@ class Verdicts:
     group: Rows  # from 1, 0 for none
     representative: Rows  # of a row that goes, the row that stays in its place
     score: Vectors  # to the representative
+
+    def unlike(self, texts: Sequence[str]) -> dict[int, str]:
+        """Of rows that go, what the score does not tell, such as another number than in the row that stays in their place."""
+        pairs = [(row, texts[row], texts[self.representative[row]]) for row in np.flatnonzero(~self.keep).tolist()]
+        return {row: what for row, text, other in pairs if text != other and (what := in_short(other, text))}
 
 
 @dataclass(frozen=True)
@@ -86,7 +92,9 @@ class Duplicates:
         rows = by_node[np.repeat(starts[nodes.rows], counts) + offsets]
         return Grouping(rows, np.repeat(nodes.scores, counts), np.concatenate([[0], ends])[nodes.starts])
 
-    def verdicts(self, grouping: Grouping, remove: str = SIMILAR, always: Collection[int] = ()) -> Verdicts:
+    def verdicts(
+        self, grouping: Grouping, remove: str = SIMILAR, always: Collection[int] = (), texts: Sequence[str] = ()
+    ) -> Verdicts:
         """Decide for every row whether to keep it: of each group the centre, or of each text the first row. `always` stays."""
         n = len(self.copies.node)
         keep, group, score = np.ones(n, dtype=bool), np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.float32)
@@ -103,7 +111,12 @@ class Duplicates:
             representative[repeated] = self.copies.first[self.copies.node[repeated]]
             score[repeated] = 1
         keep[list(always)] = True
-        return Verdicts(keep, group, representative, score)
+        verdicts = Verdicts(keep, group, representative, score)
+        if remove == UNMARKED:
+            marked = np.array([*verdicts.unlike(texts)], dtype=np.int64)
+            representative[marked], score[marked] = self.copies.first[self.copies.node[marked]], 1
+            keep[marked] = representative[marked] == marked
+        return verdicts
 
     def best_pairs(self, threshold: float, most: int | None = None) -> Pairs:
         """The pairs that reach the threshold, best first: exact copies, then close pairs; at most `most`."""

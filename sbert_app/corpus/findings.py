@@ -13,7 +13,6 @@ from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.groups import Grouping
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus
-from sbert_app.explain.cautions import in_short
 from sbert_app.tables.table import BYTE_ORDER_MARK, skipped_summary, to_csv
 
 LABEL_AGREEMENT = 2 / 3  # the share of the groups within which a label is the same, at least
@@ -45,7 +44,7 @@ class Findings:
     threshold: float
     grouping: Grouping
     seconds: dict[str, float]
-    remove: str = SIMILAR  # which rows go, COPIES or SIMILAR
+    remove: str = SIMILAR  # which rows go, one of REMOVALS
     always: frozenset[int] = frozenset()  # rows that stay in any case
 
     @property
@@ -73,7 +72,12 @@ class Findings:
     @cached_property
     def decided(self) -> Verdicts:
         """What the screen and all exported files agree on."""
-        return self.mined.duplicates.verdicts(self.grouping, self.remove, self.always)
+        return self.mined.duplicates.verdicts(self.grouping, self.remove, self.always, self.corpus.sentences)
+
+    @cached_property
+    def marked(self) -> dict[int, str]:
+        """Of rows that go, what their score does not tell, such as another number."""
+        return self.decided.unlike(self.corpus.sentences)
 
     @property
     def staying(self) -> int:
@@ -87,7 +91,7 @@ class Findings:
 
     @property
     def spared(self) -> int:
-        """The number of rows that stay only because the visitor keeps their groups."""
+        """The number of rows that stay only because the visitor keeps their groups, or because they are marked."""
         return (self.copies if self.remove == COPIES else self.grouping.redundant) - (len(self.corpus) - self.staying)
 
     @property
@@ -147,10 +151,16 @@ class Findings:
     def verdicts(self) -> Iterator[dict[str, Any]]:
         """A record per row: keep or drop, group, representative row and cosine to it, sentence, caution, the corpus's columns.
 
-        caution: what the score of a row that goes does not tell, such as another number.
+        caution: what the score of a row that goes does not tell, such as another number; of a copy, in which columns it differs.
         """
         verdicts, labels, texts = self.decided, self._labels, self.corpus.sentences
-        others = [texts[row] for row in verdicts.representative]
+        differs = (cells := self.corpus.metadata.to_numpy()) != cells[verdicts.representative]
+
+        def caution(i: int) -> str:
+            if verdicts.keep[i] or texts[i] != texts[verdicts.representative[i]]:
+                return self.marked.get(i, "")
+            return ", ".join(f"other {name}" for name in self.corpus.metadata.columns[differs[i]])
+
         own: Iterator[dict[str, Any]] = (
             {
                 "row": labels[i],
@@ -159,9 +169,9 @@ class Findings:
                 "representative": labels[verdicts.representative[i]],
                 "score": round(float(verdicts.score[i]), 4),
                 "sentence": sentence,
-                "caution": "" if verdicts.keep[i] or sentence == other else in_short(other, sentence),
+                "caution": caution(i),
             }
-            for i, (sentence, other) in enumerate(zip(texts, others, strict=True))
+            for i, sentence in enumerate(texts)
         )
         return self.corpus.with_metadata(own)
 

@@ -116,10 +116,13 @@ class Corpus:
         return self.metadata.assign(**{" + ".join(self.columns): self.sentences})
 
     def as_in_file(self) -> pd.DataFrame:
-        """The metadata and the sentences, with the columns in the order of the file."""
-        name = " + ".join(self.columns)
-        others = [column for column in self.metadata.columns if column != name]
-        return self.filterable()[[*others[: self.place], name, *others[self.place :]]]
+        """The metadata and the sentences, with the columns in the order of the file. Of joined columns the first is apart."""
+        texts, first = {" + ".join(self.columns): self.sentences}, " + ".join(self.columns[1:])
+        if self.title_ends is not None:
+            halves = [(text[:end], text[end:].strip()) for text, end in zip(self.sentences, self.title_ends.tolist(), strict=True)]
+            texts = dict(zip((self.columns[0], first), map(list, zip(*halves, strict=True)), strict=True))
+        others = [column for column in self.metadata.columns if column not in texts]
+        return self.metadata.assign(**texts)[[*others[: self.place], *texts, *others[self.place :]]]
 
 
 def guess_column(frame: pd.DataFrame) -> str:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model
 from sbert_app.jobs.declaring.option import option, output, text
 from sbert_app.labelled import scored_pairs as wording
 from sbert_app.labelled.columns import ColumnRoles
+from sbert_app.labelled.example_set import digests, trained_on
 from sbert_app.labelled.examples import Reading, check_columns, read_examples
 from sbert_app.labelled.pair_columns import PairColumns, PairLabels, choose_pair_columns, guess_pair_columns, read_pair_labels
 from sbert_app.labelled.scored_pairs import ScoredPairs, ShownPair
@@ -23,7 +25,7 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.tables import Table, csv_file, skipped_summary
 from sbert_app.vectors import Rows, Vectors, distinct, unit_rows
-from sbert_app.wording import plural, rounded
+from sbert_app.wording import amount, plural, rounded
 
 MOST_LISTED = 100  # the answer lists the scores of up to this many rows
 FILE = "pairs_scored.csv"
@@ -64,8 +66,8 @@ def score_pairs(call: Call, options: ScorePairsOptions) -> Steps:
             yield step
     if scored is None:
         return
-    records = scored.records
-    path = call.write(options.out, FILE, lambda path: path.write_text(csv_file(records()), encoding="utf-8", newline=""))
+    write = partial(Path.write_text, data=csv_file(scored.records(), table.form.delimiter), encoding="utf-8", newline="")
+    path = call.write(options.out, FILE, write)
     yield Outcome(_summary(scored), [*_lines(scored), *([f"-> {path}"] if path else [])], file=path)
 
 
@@ -166,6 +168,9 @@ def _steps(
                     return
                 yield Step("Encoding", done, len(unique), time.perf_counter() - start)
             scores = _cosines(unit_rows(embeddings), position[:count], position[count:])
+            if seen := int(np.isin(digests(reading.examples), trained_on(encoder.folder)).sum()):
+                note = f"{model} was trained on {seen:,} of these {amount(count, 'pair')}: on others expect less."
+                reading = replace(reading, notes=(*reading.notes, note))
         scored = ScoredPairs(table, reading, scores, scale, model, time.perf_counter() - start)
     yield Step("Comparing with the labels" if labels else "Sorting")
     agreement = None

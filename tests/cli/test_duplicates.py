@@ -51,7 +51,7 @@ def test_against_another_file(shell, write, sentences):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ((TICKETS, "--remove", "all"), "Error: Unknown rows to remove 'all'. Must be one of copies, similar."),
+        ((TICKETS, "--remove", "all"), "Error: Unknown rows to remove 'all'. Must be one of copies, unmarked, similar."),
         ((TICKETS, "--clean", "/nowhere/clean.csv"), "Error: Cannot write '/nowhere/clean.csv'"),
     ],
 )

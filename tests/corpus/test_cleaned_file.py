@@ -2,12 +2,13 @@
 
 import base64
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from sbert_app.corpus.duplicates import COPIES, find_duplicates
+from sbert_app.corpus.duplicates import COPIES, SIMILAR, UNMARKED, find_duplicates
 from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.hits import Hit, SearchResult
 from sbert_app.corpus.indexed import IndexedCorpus
@@ -21,13 +22,37 @@ from sbert_app.ui.search.view import results
 ROWS = "id;text;amount\n1;the cat sleeps;12,50\n2;;1,00\n3;the cat sleeps;99,90\n4;a parcel; late;3\n5;a parcel;7,00\n"
 
 
-def findings_of(path):
-    corpus = read_corpus(read_table(path, Limits()), ["text"], Limits())
-    codes = pd.factorize(np.array(corpus.sentences))[0]
-    indexed = IndexedCorpus.build(corpus, "m", "f", np.eye(8, dtype=np.float32)[codes])
+def findings_of(path, columns=("text",), remove=COPIES, alike=()):
+    """alike: pairs of rows, counted from 0, that the model calls the same."""
+    corpus = read_corpus(read_table(path, Limits()), columns, Limits())
+    embeddings = np.eye(8, dtype=np.float32)[pd.factorize(np.array(corpus.sentences))[0]]
+    for row, other in alike:
+        embeddings[row] = embeddings[other]
+    indexed = IndexedCorpus.build(corpus, "m", "f", embeddings)
     *_, last = find_duplicates(corpus.sentences, indexed.embeddings)
     duplicates = last.result
-    return Findings(Mined(indexed, duplicates, {}), 0.9, duplicates.grouping(0.9), {}, COPIES)
+    return Findings(Mined(indexed, duplicates, {}), 0.9, duplicates.grouping(0.9), {}, remove)
+
+
+def test_joined_columns_are_apart_again_in_the_cleaned_file(write):
+    findings = findings_of(
+        write("a.csv", "id,title,about,price\n1,a pan,of steel,3\n2,a pan,of steel,3\n3,,a lid,4\n"), ["title", "about"]
+    )
+    assert findings.cleaned_file() == "id,title,about,price\r\n1,a pan,of steel,3\r\n3,,a lid,4\r\n"
+
+
+PANS = "id,text\n1,pan of 18 cm\n2,this pan of 18 cm\n3,pan of 20 cm\n4,pan of 20 cm\n5,a lid\n"
+
+
+def test_similar_rows_go_but_not_those_with_another_number(write):
+    findings = findings_of(write("a.csv", PANS), remove=UNMARKED, alike=[(1, 0), (2, 0), (3, 0)])
+    assert [row["id"] for row in findings.cleaned()] == ["1", "3", "5"] and findings.spared == 1
+    verdicts = [(row["verdict"], row["representative"], row["caution"]) for row in findings.verdicts()]
+    assert verdicts[1:4] == [("drop", 1, ""), ("keep", 3, ""), ("drop", 3, "other id")]
+    assert "1 row stays for a mark" in view.staying(findings)
+    everything = replace(findings, remove=SIMILAR)
+    assert [row["id"] for row in everything.cleaned()] == ["1", "5"]
+    assert everything.marked == {2: "numbers or dates differ", 3: "numbers or dates differ"}
 
 
 @pytest.mark.parametrize(("name", "sign"), [("a.csv", ";"), ("a.csv", "|"), ("a.csv", ","), ("a.tsv", "\t")])

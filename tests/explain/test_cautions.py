@@ -20,6 +20,8 @@ NOTICED = [
     ("The train leaves at 3 pm", "The train leaves at 4 pm", NUMBERS, "The times differ: “3 pm”"),
     ("The shop opened in 1998", "The shop opened in 2004", NUMBERS, "The years differ"),
     ("It weighs 5 kg", "It weighs 5 pounds", NUMBERS, "The units differ: “5 kg”"),
+    ("Saucepan 18 cm, steel 18/10", "Saucepan 20 cm, steel 18/10", NUMBERS, "“18 cm” in the first sentence, “20 cm”"),
+    ("Bed sheet 135x200", "Bed sheet 135 x 220", NUMBERS, "“200” in the first sentence, “220”"),
     ("The dog bit the man.", "The man bit the dog", ORDER, "same words in another order"),
 ]
 SILENT = [
@@ -40,6 +42,8 @@ SILENT = [
     ("It opens on Sept. 15", "It opens three weeks late"),
     ("They offer $10 mil. for it", "They offer $10 million for it"),
     ("No one of them came", "One of them came, and not alone"),
+    ("A pot of 1,5 l", "A pot of 1.5 litres"),
+    ("The towel is 70x140 cm", "The towel is 70 x 140"),
     ("The same sentence.", "the same sentence"),
     ("", ""),
     ("!!!", "?"),

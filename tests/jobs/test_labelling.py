@@ -340,7 +340,8 @@ def test_a_spreadsheet_of_pairs_goes_out_and_comes_back_with_labels(ask, tmp_pat
     assert after.summary["labels"] == 90 and after.lines[0].startswith("90 labels: ")
     assert "1 row of the file left out" in after.lines[1] and "1 pair has two different labels" in after.lines[2]
     saved = list(csv.DictReader(everything.open(encoding="utf-8-sig")))
-    assert [(row["sentence1"], row["why"]) for row in saved] == [(row["sentence1"], row["why"]) for row in rows[:90]]
+    same = ("sentence1", "row1", "row2", "why", "probability")
+    assert [[row[name] for name in same] for row in saved] == [[row[name] for name in same] for row in rows[:90]]
     adapted = ask(adapt=True).summary["adapted"]
     assert adapted["tried"].keys() == {0, 10, 20, 30} and isinstance(adapted["model"], str)
     sheet.write_text("sentence1,sentence2,label\na,b,0\nc,d,1\n")

@@ -5,12 +5,14 @@ from functools import partial
 from pathlib import Path
 
 import gradio as gr
+import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
 from sbert_app.errors import UserError
 from sbert_app.jobs.score_pairs import SCORING, PairTable, open_pairs, score_opened
 from sbert_app.jobs.similarity.pair import compare
+from sbert_app.labelled.example_set import remember
 from sbert_app.labelled.pair_columns import PairColumns
 from sbert_app.labelled.scored_pairs import ScoredPairs
 from sbert_app.models.files.finding import DEFAULT_ENCODER
@@ -51,6 +53,15 @@ def test_the_file_comes_back_with_a_score_column(score, session, write, shared_b
     assert rows[2][-1] == "" and rows[3][3] == "c,d" and len(rows) == 5
     assert [(skip.row, skip.reason) for skip in scored.reading.skipped] == [(2, "blank sentence")]
     assert sum(scored.words().values()) == 3
+
+
+def test_pairs_that_the_model_was_trained_on_are_told(score, session, write, shared_bench, monkeypatch, tmp_path):
+    path = write("pairs.csv", ROWS)
+    scored, _, _ = score(session, path)
+    assert scored.reading.notes == ()
+    remember(tmp_path, scored.reading.examples.take(np.arange(2)), np.empty(0, np.uint64))
+    monkeypatch.setattr(shared_bench.registry.encoder(), "folder", tmp_path)
+    assert score(session, path)[0].reading.notes[0].endswith(" was trained on 2 of these 3 pairs: on others expect less.")
 
 
 def test_other_columns_can_be_chosen(score, steps_of, session, write):

@@ -77,7 +77,7 @@ CASES = {
     "evaluate": [
         ({"systems": "magic"}, "Unknown system 'magic'."),
         ({"systems": "cross-encoder", "cross_encoder": "./nowhere"}, "There is no model folder"),
-        ({"systems": "sbert, ./nowhere"}, "There is no model folder"),
+        ({"systems": "./nowhere"}, "There is no model folder"),
     ],
     "transfer": [
         ({"text_column": "nowhere"}, ".csv' has no column 'nowhere'. Its columns are: text, other, n."),

@@ -1,5 +1,6 @@
 """Parquet and xlsx: what they hold, claim and hide. (What is refused: test_reading.)"""
 
+import openpyxl
 import pandas as pd
 
 from tests.tables.files import FRAME, HOSTED, parquet, workbook, xlsx
@@ -49,6 +50,18 @@ def test_a_title_above_the_header_is_left_out(read):
         {"id": "2", "day": "", "answer": "bad"},
     ]
     assert table.notes == ("1 row above the header left out.",) and table.rows.tolist() == [1, 2]
+
+
+def test_the_zeros_that_a_format_shows_are_there(read, tmp_path):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for row in (["text", "ean", "count"], ["pan", 123456789, 7], ["lid", 4006381333931.0, 8]):
+        sheet.append(row)
+    for cell in sheet["B"]:
+        cell.number_format = "0" * 13
+    book.save(tmp_path / "book.xlsx")
+    table = read("a.xlsx", (tmp_path / "book.xlsx").read_bytes())
+    assert table.frame["ean"].tolist() == ["0000123456789", "4006381333931"] and table.frame["count"].tolist() == ["7", "8"]
 
 
 def test_a_false_dimension_is_not_believed(read):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from sbert_app.collections.opened import OpenCollection
-from sbert_app.corpus.duplicates import COPIES, SIMILAR, SentencePair, find_duplicates
+from sbert_app.corpus.duplicates import REMOVALS, SIMILAR, SentencePair, find_duplicates
 from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.mining import COMPARING, FLOOR
@@ -47,8 +47,8 @@ class DuplicatesOptions:
     against: Table | None = option("Another file: also report its rows that duplicate rows of the corpus.", upload(), None)
     clean: Path | None = option("Write the rows to keep to this .csv file.", output(".csv", reason="the rows are a table"), None)
     remove: str = option(
-        "Rows that --clean leaves out: 'copies' (exact copies only) or 'similar' (similar rows too).",
-        choice("rows to remove", (COPIES, SIMILAR)), SIMILAR, endpoint=False,
+        "What --clean leaves out: 'copies', 'unmarked' (similar rows too, but none of another number or a denial) or 'similar'.",
+        choice("rows to remove", REMOVALS), SIMILAR, endpoint=False,
     )  # fmt: skip
     cross_encoder: str = cross_encoder_option("", "Also score the pairs nearest to the threshold, up to 100; empty for none.")
 
@@ -88,6 +88,7 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Steps:
         with writing_to(options.clean, "clean"):
             options.clean.write_text(findings.cleaned_file(), encoding="utf-8", newline="")
         lines.append(f"{findings.staying:,} rows to keep -> {options.clean}.{findings.unread}")
+        lines += [f"{n:,} others have another number or a denial: see --remove."] if (n := len(findings.marked)) else []
     yield Outcome(summary, lines)
 
 
@@ -168,7 +169,7 @@ class KeptRows:
 def findings_of(session: Session, threshold: float, remove: str = SIMILAR) -> Findings:
     """Group the mined pairs at a threshold, raised to the mining's floor. Raises UserError if the open corpus is not mined."""
     threshold = validation.number(threshold, "threshold", FLOOR, 1)
-    remove = validation.one_of(remove, "rows to remove", (COPIES, SIMILAR)) or SIMILAR
+    remove = validation.one_of(remove, "rows to remove", REMOVALS) or SIMILAR
     mined = session.require(Mined, "This corpus has not been searched for duplicates yet. Find them first.")
     opinion = session.get(SecondOpinion)
     threshold = max(threshold, mined.duplicates.pairs.floor)

@@ -1,11 +1,11 @@
 """Render groups of duplicates: the rows that stay and the rows that go, and a button to keep a whole group."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from markupsafe import Markup
 
-from sbert_app.corpus.duplicates import COPIES, Group, Member
+from sbert_app.corpus.duplicates import COPIES, UNMARKED, Group, Member
 from sbert_app.corpus.findings import Findings
 from sbert_app.explain.cautions import in_short
 from sbert_app.ui.kit import html
@@ -18,6 +18,8 @@ SENTENCE_LENGTH, VALUE_LENGTH = 400, 60
 COLUMNS_SHOWN = 4  # in which the rows of a group differ
 WHICH_COPIES = "The first row of each text stays. Rows that are only similar stay too."
 WHICH_SIMILAR = "One row of each group stays: the one to which all others of the group are similar."
+WHICH_UNMARKED = f"{WHICH_SIMILAR} So does the first row of each text with a mark, such as “numbers or dates differ”."
+WHICH = {COPIES: WHICH_COPIES, UNMARKED: WHICH_UNMARKED}
 
 
 def groups(findings: Findings, unfolded: bool = False) -> Markup:
@@ -27,7 +29,7 @@ def groups(findings: Findings, unfolded: bool = False) -> Markup:
         return Markup()
     shown = [_group(number, group) for number, group in enumerate(findings.groups(GROUPS_SHOWN), 1)]
     title = Markup('<h2 class="section">{}</h2>').format(amount(total, "group"))
-    listed = title + html.hint(WHICH_COPIES if findings.remove == COPIES else WHICH_SIMILAR) + _list(shown[:FIRST])
+    listed = title + html.hint(WHICH.get(findings.remove, WHICH_SIMILAR)) + _list(shown[:FIRST])
     if total <= FIRST:
         return listed
     every = f"Show all {total:,} groups" if total <= GROUPS_SHOWN else f"Show the largest {GROUPS_SHOWN} of {total:,} groups"
@@ -44,7 +46,8 @@ def _group(number: int, group: Group) -> Markup:
     """The lines of a group, and the button that keeps all of it."""
     lines = [list(same) for _, same in groupby(group.members, key=_line)]
     noted = [_noted(same[0], group.members[0]) for same in lines[:MOST_LINES]]
-    shown = [_members(same, group.members[0], note) for same, note in zip(lines, noted, strict=False)]
+    rows = {member.row: member for member in group.members}
+    shown = [_members(same, group.members[0], rows, note) for same, note in zip(lines, noted, strict=False)]
     if more := [member for same in lines[LINES_SHOWN:] for member in same]:
         dropped = sum(not member.keep for member in more)
         going = f", {dropped:,} to drop" if dropped else ""
@@ -73,8 +76,8 @@ def _noted(member: Member, centre: Member) -> str:
     return in_short(centre.sentence, member.sentence) if member is not centre and member.copy_of is None else ""
 
 
-def _members(same: Sequence[Member], centre: Member, note: str) -> Markup:
-    """One row, or several exact copies of a row, and why they are in the group."""
+def _members(same: Sequence[Member], centre: Member, group: Mapping[int, Member], note: str) -> Markup:
+    """One row, or several exact copies of a row, and why they are in the group. group: its members by their rows."""
     member, count = same[0], len(same)
     reason: str = Markup("{:.2f} similar{}").format(member.score, Markup(" <mark>{}</mark>").format(note) if note else "")
     if member is centre:
@@ -90,19 +93,19 @@ def _members(same: Sequence[Member], centre: Member, note: str) -> Markup:
         reason=reason,
         sentence=html.short(member.sentence, SENTENCE_LENGTH),
         rows=row_list([other.name or other.row for other in same], NUMBERS_SHOWN),
-        values=_values(member, centre),
+        values=_values(member, group.get(member.copy_of or centre.row, centre)),
     )
 
 
-def _values(member: Member, centre: Member) -> Markup:
-    """The row's values in the columns in which its group differs, those that are not the first row's marked."""
+def _values(member: Member, compared: Member) -> Markup:
+    """The row's values in the columns in which its group differs, those that are not those of the row compared with it marked."""
     if not member.values:
         return Markup()
     other, same = Markup('<span>{} <mark title="{}">{}</mark></span>'), Markup("<span>{0} {2}</span>")
     shown = []
     for column, value in list(member.values.items())[:COLUMNS_SHOWN]:
-        first = centre.values[column]
-        title = f"Not as in row {row_text(centre.name or centre.row)}: {html.short(first, VALUE_LENGTH) or 'empty'}"
+        first = compared.values[column]
+        title = f"Not as in row {row_text(compared.name or compared.row)}: {html.short(first, VALUE_LENGTH) or 'empty'}"
         shown.append((same if value == first else other).format(column, title, html.short(value, VALUE_LENGTH) or "empty"))
     if (more := len(member.values) - COLUMNS_SHOWN) > 0:
         shown.append(Markup("<span>and {} more {}</span>").format(more, plural(more, "column", "columns")))

@@ -47,7 +47,7 @@ class OverlapPanel:
         started = self.job.listen(self.file.upload, self._on_file, inputs, outputs, lambda session: session.stop(OVERLAP))
         started.failure(lambda: None, None, self.file, **PRIVATE)  # so that another file can be uploaded
         self.threshold.change(handler(self._shown), with_threshold, shown, trigger_mode="always_last", **PRIVATE)
-        self.export.listen(lambda *asked: csv_file([asdict(match) for match in matches_of(*asked)[1]]), with_threshold)
+        self.export.listen(_csv, with_threshold)
 
     def of_corpus(self, session: Session) -> Updates:
         """Clear the comparison with the previous corpus."""
@@ -64,6 +64,11 @@ class OverlapPanel:
         compared, matches = matches_of(session, threshold)
         export = self.export.labelled(amount(len(matches), "row") if matches else "")
         return {self.overlap: overlap(compared, matches, threshold), self.export.button: export}
+
+
+def _csv(session: Session, threshold: float) -> str:
+    compared, matches = matches_of(session, threshold)
+    return csv_file([asdict(match) for match in matches], compared.indexed.corpus.form.delimiter)
 
 
 def _progress(step: Step[FileOverlap]) -> Markup:

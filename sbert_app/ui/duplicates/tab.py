@@ -8,7 +8,7 @@ from typing import ClassVar
 import gradio as gr
 
 from sbert_app.collections.opened import OpenCollection
-from sbert_app.corpus.duplicates import COPIES, SIMILAR
+from sbert_app.corpus.duplicates import COPIES, REMOVALS, SIMILAR, UNMARKED
 from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.errors import UserError
@@ -36,7 +36,11 @@ FILES: dict[str, Callable[[Findings], str]] = {
     view.PAIRS: lambda found: csv_file([view.pair_record(pair) for pair in found.pairs(MOST_LISTED)], found.corpus.form.delimiter),
 }
 BORDERLINE = 50  # borderline pairs to show and to score with the cross-encoder
-REMOVALS = [("Exact copies only", COPIES), ("Exact copies and similar rows", SIMILAR)]
+CHOICES = [
+    ("Exact copies only", COPIES),
+    ("Similar rows too, but not marked ones", UNMARKED),
+    ("Exact copies and similar rows", SIMILAR),
+]
 # "picked" is a custom event: a group to keep whole, or not any more.
 PICKED = """
 element.addEventListener('click', event => {
@@ -89,7 +93,7 @@ class DuplicatesTab:
                     FLOOR, 1, DEFAULT_THRESHOLD, step=0.01, label="Similar from this cosine", min_width=300,
                     info="A lower threshold finds more rows, also less similar ones.", elem_id="duplicates-threshold",
                 )  # fmt: skip
-                self.remove = gr.Radio(REMOVALS, value=COPIES, label="Remove", min_width=300, elem_id="duplicates-remove")
+                self.remove = gr.Radio(CHOICES, value=COPIES, label="Remove", min_width=300, elem_id="duplicates-remove")
             self.groups = gr.HTML(elem_id=view.GROUPS, js_on_load=PICKED)
             with gr.Accordion("Borderline pairs", open=False, elem_id="duplicates-check") as self.check:
                 with gr.Row(elem_id="duplicates-second"):
@@ -162,7 +166,7 @@ class DuplicatesTab:
         return {self.threshold: slider, self.result: gr.Column(visible=True), **self._shown(session, findings)}
 
     def _on_chosen(self, session: Session, threshold: float, remove: str) -> None:
-        removal = validation.one_of(remove, "rows to remove", (COPIES, SIMILAR)) or COPIES
+        removal = validation.one_of(remove, "rows to remove", REMOVALS) or COPIES
         session.put(Removal(validation.number(threshold, "threshold", FLOOR, 1), removal))
 
     def _on_slide(self, session: Session, threshold: float, remove: str) -> Updates:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from sbert_app.collections.opened import OpenCollection
-from sbert_app.corpus.duplicates import SentencePair
+from sbert_app.corpus.duplicates import UNMARKED, SentencePair
 from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.jobs.duplicates.job import DUPLICATES, MOST_LISTED, SecondOpinion
 from sbert_app.jobs.duplicates.joining import MOST_WHOLE, NEIGHBOURS, SAMPLED
@@ -95,7 +95,10 @@ def staying(findings: Findings) -> Markup:
     if is_partial(findings):
         return Markup()
     rows, left, spared = len(findings.corpus), findings.staying, findings.spared
-    kept = f" {amount(spared, 'row stays', 'rows stay')} because you keep {plural(spared, 'its group', 'their groups')}."
+    why = f"because you keep {plural(spared, 'its group', 'their groups')}"
+    if findings.remove == UNMARKED:
+        why = "for a mark or in a group that you keep" if findings.always else "for a mark"
+    kept = f" {amount(spared, 'row stays', 'rows stay')} {why}."
     return Markup('<p class="dup-staying" role="status"><b>{:,} of {} stay</b> in {}, {} removed.{}{}</p>').format(
         left, amount(rows, "row"), CLEANED, amount(rows - left, "is", "are"), kept if spared else "", findings.unread
     )

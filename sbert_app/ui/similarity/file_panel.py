@@ -116,7 +116,7 @@ class FilePanel:
         if step.result is None:
             return self._no_result()
         name = f"{Path(step.result.table.name).name.split('.')[0] or 'pairs'}_scored.csv"
-        path = self._shelf.put(name, csv_file(step.result.records()))
+        path = self._shelf.put(name, csv_file(step.result.records(), step.result.table.form.delimiter))
         return {
             self.result: scored(step.result),
             self.download: gr.DownloadButton(f"Download {name}", value=str(path), visible=True),
