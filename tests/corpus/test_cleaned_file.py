@@ -49,7 +49,7 @@ def test_similar_rows_go_but_not_those_with_another_number(write):
     assert [row["id"] for row in findings.cleaned()] == ["1", "3", "5"] and findings.spared == 1
     verdicts = [(row["verdict"], row["representative"], row["caution"]) for row in findings.verdicts()]
     assert verdicts[1:4] == [("drop", 1, ""), ("keep", 3, ""), ("drop", 3, "other id")]
-    assert "1 row stays for a mark" in view.staying(findings)
+    assert "1 row stays because of a mark" in view.staying(findings)
     everything = replace(findings, remove=SIMILAR)
     assert [row["id"] for row in everything.cleaned()] == ["1", "5"]
     assert everything.marked == {2: "numbers or dates differ", 3: "numbers or dates differ"}

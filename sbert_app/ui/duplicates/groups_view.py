@@ -19,6 +19,7 @@ COLUMNS_SHOWN = 4  # in which the rows of a group differ
 WHICH_COPIES = "The first row of each text stays. Rows that are only similar stay too."
 WHICH_SIMILAR = "One row of each group stays: the one to which all others of the group are similar."
 WHICH_UNMARKED = f"{WHICH_SIMILAR} So does the first row of each text with a mark, such as “numbers or dates differ”."
+COUNTED = "Rows are counted without the header: a spreadsheet counts one more."
 WHICH = {COPIES: WHICH_COPIES, UNMARKED: WHICH_UNMARKED}
 
 
@@ -29,7 +30,7 @@ def groups(findings: Findings, unfolded: bool = False) -> Markup:
         return Markup()
     shown = [_group(number, group) for number, group in enumerate(findings.groups(GROUPS_SHOWN), 1)]
     title = Markup('<h2 class="section">{}</h2>').format(amount(total, "group"))
-    listed = title + html.hint(WHICH.get(findings.remove, WHICH_SIMILAR)) + _list(shown[:FIRST])
+    listed = title + html.hint(f"{WHICH.get(findings.remove, WHICH_SIMILAR)} {COUNTED}") + _list(shown[:FIRST])
     if total <= FIRST:
         return listed
     every = f"Show all {total:,} groups" if total <= GROUPS_SHOWN else f"Show the largest {GROUPS_SHOWN} of {total:,} groups"

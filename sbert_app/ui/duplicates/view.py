@@ -97,7 +97,7 @@ def staying(findings: Findings) -> Markup:
     rows, left, spared = len(findings.corpus), findings.staying, findings.spared
     why = f"because you keep {plural(spared, 'its group', 'their groups')}"
     if findings.remove == UNMARKED:
-        why = "for a mark or in a group that you keep" if findings.always else "for a mark"
+        why = "because of a mark or a group that you keep" if findings.always else "because of a mark"
     kept = f" {amount(spared, 'row stays', 'rows stay')} {why}."
     return Markup('<p class="dup-staying" role="status"><b>{:,} of {} stay</b> in {}, {} removed.{}{}</p>').format(
         left, amount(rows, "row"), CLEANED, amount(rows - left, "is", "are"), kept if spared else "", findings.unread
