@@ -55,6 +55,7 @@ SUBJECTS: dict[Needs, list[inspect.Parameter]] = {
         optional_file(f"{FORMATS} Or none, with --store."),
         COLUMN,
         named("indexed_with", str, "The encoder: bundled, saved, a Hub name, or a folder.", DEFAULT_ENCODER, "--model"),
+        named("mends", str, arguments(IndexOptions)[1].about, "", "--mend"),
         named("store", str | None, "Instead of a file, a collection: a folder, FILE.db/NAME or http://host:port/NAME.", None),
     ],
     Needs.SENTENCES: [FILE, COLUMN],
@@ -127,8 +128,8 @@ def _run(job: Job, bench: Workbench, options: Any, subject: Mapping[str, Any]) -
     file, store = subject.get("file"), subject.get("store")
     if job.needs is Needs.CORPUS and (file is None) == (store is None):
         raise UserError("Name a file or, with --store, a collection: one of the two.")
-    if store is not None and (subject["column"] or subject["indexed_with"] != DEFAULT_ENCODER):
-        raise UserError("A collection has its own text and model: leave out --column and --model.")
+    if store is not None and (subject["column"] or subject["mends"] or subject["indexed_with"] != DEFAULT_ENCODER):
+        raise UserError("A collection has its own text and model: leave out --column, --mend and --model.")
     call = Call(bench, columns=subject.get("column") or [])
     if file is not None:
         if not file.is_file():
@@ -140,7 +141,8 @@ def _run(job: Job, bench: Workbench, options: Any, subject: Mapping[str, Any]) -
         return run_to_outcome(job.steps(call, options))
     start = time.perf_counter()
     if store is None:
-        before, asked = INDEX_CORPUS, IndexOptions(subject["indexed_with"], getattr(options, "reads_all", True))
+        chosen = {"model": subject["indexed_with"], "mends": subject["mends"], "whole": getattr(options, "reads_all", True)}
+        before, asked = INDEX_CORPUS, read(IndexOptions, chosen, bench.settings.limits)
     else:
         before, asked = OPEN_COLLECTION, OPEN_COLLECTION.options(store)
     indexed = run_to_outcome(before.steps(call, asked))

@@ -36,6 +36,7 @@ class SavedCorpus:
     saved: str  # ISO date and time
     megabytes: float
     damaged: bool = False  # can only be deleted
+    text: str = ""  # which columns it is of, and whether it was mended
 
 
 class Library:
@@ -121,6 +122,7 @@ def _write(indexed: IndexedCorpus, folder: Path) -> None:
         "columns": corpus.columns,
         "place": corpus.place,
         "form": corpus.form,
+        "mends": corpus.mends,
         "model": indexed.model,
         "fingerprint": indexed.fingerprint,
         "truncated": indexed.truncated,
@@ -148,6 +150,7 @@ def _read(folder: Path) -> IndexedCorpus:
             title_ends=frame[TITLE_END].to_numpy(dtype=np.int64) if TITLE_END in frame else None,
             skipped=tuple(Skip(**skip) for skip in manifest["skipped"]),
             notes=tuple(manifest["notes"]),
+            mends=tuple(manifest.get("mends", ())),  # earlier versions wrote none
             place=int(manifest.get("place", 0)),
             form=Form(*manifest.get("form", ())),
         )
@@ -174,6 +177,9 @@ def _describe(folder: Path) -> SavedCorpus:
             texts = [manifest[key] for key in ("name", "model", "saved")]
             if not all(isinstance(text, str) for text in texts) or not isinstance(manifest["rows"], int):
                 raise TypeError("corpus.json holds values of another type")
-            return SavedCorpus(folder.name, manifest["name"], manifest["rows"], manifest["model"], manifest["saved"], size)
+            text = " + ".join(manifest["columns"]) + (", mended" if manifest.get("mends") else "")
+            return SavedCorpus(
+                folder.name, manifest["name"], manifest["rows"], manifest["model"], manifest["saved"], size, text=text
+            )
     except storage.UnreadableError:
         return SavedCorpus(folder.name, folder.name, 0, "", "", size, damaged=True)

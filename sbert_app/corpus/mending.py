@@ -16,7 +16,14 @@ from sbert_app.explain.cautions import is_foreign
 from sbert_app.tables import Skip, Table
 from sbert_app.wording import amount, plural, short
 
-MENDS = MARKUP, SPACES, DATES, REPEATS, NOTHING = "html", "spaces", "dates", "repeats", "nothing"
+MARKUP, SPACES, DATES, REPEATS, NOTHING = "html", "spaces", "dates", "repeats", "nothing"
+MENDS = {
+    MARKUP: "Take out HTML",
+    SPACES: "Tidy spaces",
+    DATES: "Write dates as 2026-03-31",
+    REPEATS: "Keep one row of each text",
+    NOTHING: "Leave out rows that say nothing",
+}
 EXAMPLES, EXAMPLE_LENGTH = 3, 20
 TRIED = 200  # rows that show whether a column holds dates
 BEGINNING = 300  # characters that show the language

@@ -54,6 +54,7 @@ class Corpus:
     row_names: Mapping[int, str] = field(default_factory=dict)  # where `rows` are not of one file: "17 of b.csv"
     store: str = ""  # of a sample of a collection, the address of that, or its name among those that the app offers
     form: Form = SPREADSHEET  # of the file
+    mends: tuple[str, ...] = ()  # what was mended before it was read, of MENDS
 
     def __len__(self) -> int:
         return len(self.sentences)

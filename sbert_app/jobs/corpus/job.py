@@ -18,7 +18,7 @@ from sbert_app.corpus.reader import Corpus, existing, guess_column, read_corpus
 from sbert_app.jobs import validation
 from sbert_app.jobs.corpus.opening import open_unread
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
-from sbert_app.jobs.declaring.option import flag, option
+from sbert_app.jobs.declaring.option import flag, names, option
 from sbert_app.jobs.duplicates.job import KeptRows
 from sbert_app.jobs.labelling import former_labels
 from sbert_app.jobs.search.open_corpus import Judgements, cautions
@@ -43,6 +43,7 @@ AT_ONCE = 2_000  # rows to encode, from which on a corpus is opened before it is
 @dataclass(frozen=True)
 class IndexOptions:
     model: str = model_option()
+    mends: list[str] = option(f"What to mend before it is read: any of {', '.join(MENDS)}.", names("mends"), [])
     whole: bool = option("Whether every row is read first.", flag("whole"), True, shell=False, endpoint=False)
 
 
@@ -56,7 +57,7 @@ def index_corpus(call: Call, options: IndexOptions) -> Steps:
     session, table = call.bench.sessions.open(call.stop.visitor), call.required_table()
     session.put(table)
     step, columns = Step[IndexedCorpus](""), call.columns or [guess_column(table.frame)]
-    with closing(index(call.bench, session, columns, options.model, early=not options.whole)) as steps:
+    with closing(index(call.bench, session, columns, options.model, options.mends, not options.whole)) as steps:
         for step in steps:
             begun = session.get(IndexedCorpus)
             if not options.whole and step.stage == ENCODING and step.unit != _unit(1) and begun and begun.growing:
@@ -110,8 +111,11 @@ def index(
     columns, table = validation.names(columns, "sentence columns"), waiting_table(session)
     for mend in mends:
         validation.one_of(mend, "mend", MENDS)
-    table = mended(table, existing(table, columns), mends) if mends else table
-    yield from _run(bench, session, read_corpus(table, columns, bench.settings.limits), model, early)
+    if mends:
+        table = mended(table, existing(table, columns), mends)
+        table = replace(table, notes=(*table.notes, f"Mended: {'; '.join(MENDS[mend] for mend in mends)}."))
+    corpus = replace(read_corpus(table, columns, bench.settings.limits), mends=tuple(mends))
+    yield from _run(bench, session, corpus, model, early)
 
 
 def index_again(bench: Workbench, session: Session, model: str) -> Iterator[Step[IndexedCorpus]]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.mending import CELLS, mended
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.jobs import validation
@@ -103,6 +104,7 @@ def compare_file(bench: Workbench, session: Session, table: Table) -> Iterator[S
     columns = list(indexed.corpus.columns)
     if not set(columns) <= set(table.frame.columns):
         columns = [guess_column(table.frame)]
+    table = mended(table, columns, CELLS.keys() & {*indexed.corpus.mends})  # no row of it is left out
     yield from in_line(bench, session, OVERLAP, _compared(bench, indexed, read_corpus(table, columns, bench.settings.limits)))
 
 

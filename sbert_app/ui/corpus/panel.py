@@ -8,7 +8,7 @@ import gradio as gr
 
 from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.mending import findings, mended
+from sbert_app.corpus.mending import MENDS, findings, mended
 from sbert_app.corpus.reader import existing, guess_column, joined, looks_like_prose
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import unread_table, waiting_table
@@ -155,7 +155,7 @@ class CorpusPanel:
         """Show what is wrong with the texts of these columns."""
         table = waiting_table(session)
         faults = [*findings(table, existing(table, columns))]
-        choices = {fault.mend: view.MENDS[fault.mend] for fault in faults if fault.mend}
+        choices = {fault.mend: MENDS[fault.mend] for fault in faults if fault.mend}
         chosen = [mend for mend in mends if mend in choices]
         offered = [(label, mend) for mend, label in choices.items()]
         return {

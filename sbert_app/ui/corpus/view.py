@@ -9,7 +9,7 @@ from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.hits import Indexing
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import SavedCorpus
-from sbert_app.corpus.mending import DATES, MARKUP, NOTHING, REPEATS, SPACES, Finding
+from sbert_app.corpus.mending import Finding
 from sbert_app.jobs.corpus.job import ENCODING
 from sbert_app.jobs.corpus.opening import OtherIndex
 from sbert_app.jobs.open_collection import key_of
@@ -25,13 +25,6 @@ EXAMPLES = {
 NO_CORPUS = "Add a file, or try an example"
 RECENT_SHOWN = 5
 FAULT_LENGTH = 120  # characters of an example of what is wrong
-MENDS = {
-    MARKUP: "Take out HTML",
-    SPACES: "Tidy spaces",
-    DATES: "Write dates as 2026-03-31",
-    REPEATS: "Keep one row of each text",
-    NOTHING: "Leave out rows that say nothing",
-}
 NEXT = {"Search": "Search it", "Duplicates": "Find duplicates", "Map": "Draw its map"}  # tab -> what to do there
 CLOSE = Markup('<button type="button" class="small close" data-close aria-label="Close">×</button>')  # of a notice
 CARD = Markup('<div class="corpus" id="corpus-status"><div><b>{}</b> <span>{}</span> {}</div>{}</div>')  # of what is open
@@ -85,7 +78,7 @@ def _section(title: str, cards: Sequence[Markup]) -> Markup:
 
 def _saved(entry: SavedCorpus, deletable: bool) -> Markup:
     size, saved = f"{entry.megabytes:.1f} MB", entry.saved[:16].replace("T", " ")
-    facts = f"{amount(entry.rows, 'row')} · {PurePath(entry.model).name} · {size} · {saved}"
+    facts = f"{html.short(entry.text, 40)} · {amount(entry.rows, 'row')} · {PurePath(entry.model).name} · {size} · {saved}"
     facts = f"damaged, can only be deleted · {size}" if entry.damaged else facts
     delete = Markup(
         '<button type="button" class="small" data-corpus="ask" aria-label="Delete {name}">Delete</button>'

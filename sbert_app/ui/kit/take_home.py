@@ -40,7 +40,7 @@ class Caption:
 
 @dataclass(frozen=True)
 class Input:
-    """What a job reads: a file ("": none), its text columns (empty: guessed), and the model that indexes a corpus.
+    """What a job reads: a file ("": none), its text columns (empty: guessed), the model that indexes it, what is mended before.
 
     store: instead of these, for a job that needs a corpus, the address of a collection or the name of one that the app offers.
     """
@@ -49,6 +49,7 @@ class Input:
     columns: tuple[str, ...] = ()
     model: str = DEFAULT_ENCODER
     store: str = ""
+    mends: tuple[str, ...] = ()
 
 
 def row(caption: Caption, elem_ids: Sequence[str], *groups: Markup) -> Markup:
@@ -88,9 +89,10 @@ def input_of(indexed: IndexedCorpus | None) -> Input:
         return Input()
     corpus = indexed.corpus
     if corpus.name.startswith(PASTED):
-        return Input(PASTED_FILE, model=indexed.model)
+        return Input(PASTED_FILE, model=indexed.model, mends=corpus.mends)
     example = (ASSETS / "examples" / corpus.name).is_file()
-    return Input(f"assets/examples/{corpus.name}" if example else corpus.name, corpus.columns, indexed.model, corpus.store)
+    file = f"assets/examples/{corpus.name}" if example else corpus.name
+    return Input(file, corpus.columns, indexed.model, corpus.store, corpus.mends)
 
 
 def _attributes(values: dict[str, str]) -> Markup:
@@ -115,6 +117,8 @@ def shell(job: Job, values: Mapping[str, Any], source: Input) -> str:
             words += [word for column in source.columns for word in ("--column", column)]
         if job.needs is Needs.CORPUS and source.model != DEFAULT_ENCODER:  # it indexes the file
             words += ["--model", source.model]
+        if job.needs is Needs.CORPUS and source.mends:
+            words += ["--mend", ",".join(source.mends)]
     for argument, value in _changed(job, values):
         if argument.shell and argument.required and job.needs is Needs.NOTHING:
             positional.append(str(value))
@@ -133,7 +137,8 @@ def python(job: Job, values: Mapping[str, Any], source: Input) -> str:
     options = [f"{argument.name}={value!r}" for argument, value in _changed(job, values) if argument.endpoint]
     if job.needs is Needs.CORPUS:
         model = [] if source.model == DEFAULT_ENCODER else [f"model={source.model!r}"]
-        call = _call(INDEX_CORPUS, [*_subject(source), *model])
+        mends = [f"mends={list(source.mends)!r}"] if source.mends else []
+        call = _call(INDEX_CORPUS, [*_subject(source), *model, *mends])
         if source.store:
             call = _call(OPEN_COLLECTION, [f"address={source.store!r}"])
         lines.append(f'corpus = {call}["corpus"]')

@@ -9,12 +9,13 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import open_example, open_saved
 from sbert_app.jobs.duplicates import job as module
-from sbert_app.jobs.duplicates.job import MINING, SecondOpinion, findings_of, keep_group, mine, score_borderline
+from sbert_app.jobs.duplicates.job import DUPLICATES, MINING, SecondOpinion, findings_of, keep_group, mine, score_borderline
 from sbert_app.jobs.duplicates.overlap import FileOverlap, compare_file, matches_of
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from sbert_app.ui.duplicates import view
+from sbert_app.ui.kit.take_home import input_of, python, shell
 from tests.searching import of_example
 
 LIMITS = Limits()
@@ -217,3 +218,16 @@ def test_another_file_is_looked_up_in_the_corpus(shared_bench, session, write, s
     open_example(shared_bench, session, "field_notes.csv")
     with pytest.raises(UserError, match="no other file"):
         matches_of(session, 0.85)
+
+
+def test_another_file_is_mended_as_the_corpus_was_and_so_say_its_commands(bench, write):
+    table = read_table(write("pans.csv", "id,text\n1,<p>a pan<br/>of steel</p>\n2,<b>a lid</b>\n3,a spoon\n"), LIMITS)
+    session = bench.sessions.open()
+    session.put(table)
+    *_, last = index(bench, session, ["text"], mends=["html"])
+    for indexed in (last.result, open_saved(bench, session, last.result.saved_id)):
+        assert indexed.corpus.sentences[1] == "a lid" and "Mended: Take out HTML." in indexed.corpus.notes
+        *_, compared = compare_file(bench, session, table)
+        assert compared.result.same.all() and bench.library.list()[0].text == "text, mended"
+        taken = input_of(indexed)
+        assert "--mend html" in shell(DUPLICATES, {}, taken) and "mends=['html']" in python(DUPLICATES, {}, taken)
