@@ -79,7 +79,7 @@ def network(kind: str, folders: tuple[Path, ...], home: Path, stop: Event, conve
 def forget(folder: Path, home: Path) -> None:
     """Delete the networks of a model, which hold its weights too."""
     for kind in ("encoder", "cross-encoder"):
-        with suppress(OSError):  # in use, on Windows: until others are used more lately
+        with suppress(OSError, ImportError):  # there is none, or no OpenVINO, or on Windows it is in use
             discard(home / _key(kind, (folder,)))
 
 

@@ -55,6 +55,7 @@ def test_mistakes_are_one_line_and_leave_no_run(shell, tmp_path, monkeypatch):
     (tmp_path / "there").mkdir()
     wrong = {
         "already exists": ("train", PAIRS, "--out", tmp_path / "there"),
+        "Not a directory": ("train", PAIRS, "--out", PAIRS / "model"),
         "cannot learn from scored pairs": ("train", PAIRS, "--objective", "triplet", "--out", tmp_path / "x"),
         "no model folder at './nosuch'": ("train", PAIRS, "--base", "./nosuch", "--out", tmp_path / "x"),
     }

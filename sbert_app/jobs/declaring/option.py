@@ -167,9 +167,10 @@ def output(*suffixes: str, reason: str = "") -> Kind:
         path = Path(value)
         if suffixes and path.suffix not in suffixes:
             raise UserError(f"'{path}' must end in {' or '.join(suffixes)}{f': {reason}' if reason else ''}.")
-        there = path.parent if suffixes else next(folder for folder in (path, *path.absolute().parents) if folder.exists())
-        if not (there.is_dir() and os.access(there, os.W_OK)):
-            why = errno.EACCES if there.is_dir() else errno.ENOTDIR if there.exists() else errno.ENOENT
+        folders = (path.parent,) if suffixes else (path, *path.absolute().parents)
+        there = next((folder for folder in folders if os.access(folder, os.F_OK)), None)
+        if there is None or not (there.is_dir() and os.access(there, os.W_OK)):
+            why = errno.ENOENT if there is None else errno.EACCES if there.is_dir() else errno.ENOTDIR
             raise UserError(f"Cannot write '{path}': {os.strerror(why)}. Choose another path.")
         return path
 
