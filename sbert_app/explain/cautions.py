@@ -48,6 +48,7 @@ NEGATIONS = frozenset(
     """not no never nobody none nothing nowhere neither nor cannot without
     dont doesnt didnt isnt arent wasnt werent wont cant couldnt shouldnt wouldnt hasnt havent hadnt aint""".split()
 )
+BETWEEN = {"ever", "suitable", "compatible", "intended", "meant"}  # after a negation: what is denied comes after it
 DENYING = frozenset(  # a sentence with one of these denies something without a negation
     """fail failed fails failing failure unable refuse refused refuses lack lacks lacked deny denied decline declined rather
     instead""".split()
@@ -158,7 +159,7 @@ def _denial(sentence1: str, sentence2: str) -> str:
         return ""
     for position in negated[which]:
         word, later = denying[position], denying[position + 1 :]
-        content_words = (word for word in later if word not in FUNCTION_WORDS and word != "ever" and not _is_negation(word))
+        content_words = (word for word in later if word not in FUNCTION_WORDS | BETWEEN and not _is_negation(word))
         if stem(next(content_words, "")) in affirmed[1] and (word != "without" or "with" in other):
             return f"{PLACES[which]} sentence has “{word}”, the {PLACES[1 - which]} has not"
     return ""

@@ -13,6 +13,7 @@ NOTICED = [
     ("It doesn't start", "It starts", NEGATION, "“doesn't”"),
     ("Nobody opened the window", "Somebody opened the window", NEGATION, "“nobody”"),
     ("Serve it with dressing", "Serve it without dressing", NEGATION, "“without”"),
+    ("A pan for induction hobs", "A pan, not suitable for induction hobs", NEGATION, "“not”"),
     ("Raise my limit by 500", "Raise my limit by 800", NUMBERS, "“500” in the first sentence, “800” in the second"),
     ("Two men ride horses", "Three men ride horses", NUMBERS, "“two” in the first sentence, “three”"),
     ("We meet on Monday", "We meet on Tuesday", NUMBERS, "The days differ: “Monday”"),
