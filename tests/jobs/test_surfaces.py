@@ -118,7 +118,7 @@ def test_the_endpoint_has_what_is_declared(endpoints, job):
 def test_the_command_has_what_is_declared(job):
     parameters = {parameter.name: parameter for parameter in command(job).params}
     declared = {a.name: a for a in arguments(job.options) if a.shell}
-    assert [name for name in parameters if name not in {*SUBJECTS, "help"}] == list(declared)
+    assert [name for name in parameters if name not in {*SUBJECTS, "mends", "help"}] == list(declared)
     for name, argument in declared.items():
         default = None if argument.default is MISSING else argument.default
         assert parameters[name].default == (",".join(default) if isinstance(default, list) else default), name
@@ -167,7 +167,7 @@ def refused_by_the_endpoint(endpoints, job, values, folder, bench):
         given["file"] = str(sample(job, folder))
     if "corpus" in parameters:
         lines = "a red car\na green apple\na blue bird"
-        given["corpus"] = endpoints["index_corpus"](gr.Request(), None, lines, [], "all-MiniLM-L6-v2")["corpus"]
+        given["corpus"] = endpoints["index_corpus"](gr.Request(), None, lines, [], "all-MiniLM-L6-v2", [])["corpus"]
     defaults = {name: parameter.default for name, parameter in parameters.items() if name != "request"}
     with pytest.raises(gr.Error) as refused:
         answer = endpoints[job.name](gr.Request(), *(given.get(name, default) for name, default in defaults.items()))

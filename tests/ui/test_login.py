@@ -160,8 +160,9 @@ def test_uploaded_bytes_are_counted_and_refused_uploads_are_not(plain):
 
 def index(app: served.Served, rows: int, address: str) -> str:
     """The last event of the stream."""
-    headers, data = {"x-forwarded-for": address}, [None, "\n".join(f"row {number}" for number in range(rows)), []]
-    event = httpx.post(f"{app.url}gradio_api/call/index_corpus", json={"data": [*data, "all-MiniLM-L6-v2"]}, headers=headers).json()
+    headers, lines = {"x-forwarded-for": address}, "\n".join(f"row {number}" for number in range(rows))
+    data = [None, lines, [], "all-MiniLM-L6-v2", []]
+    event = httpx.post(f"{app.url}gradio_api/call/index_corpus", json={"data": data}, headers=headers).json()
     return httpx.get(f"{app.url}gradio_api/call/index_corpus/{event['event_id']}", headers=headers, timeout=60).text
 
 
