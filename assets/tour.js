@@ -41,11 +41,10 @@
   })(sessionStorage.getItem(TYPED));
 
   // Move the race's slider until the words beside it say so: an answer that was on its way takes its place.
-  function slide(tries = 8) {
+  function slide() {
     const slider = find('#race-n input[type=range]'), mine = step;
-    if (!slider || !tries) return;
-    [4.9, 5].forEach(place => studio.write(slider, place));
-    setTimeout(() => { if (step === mine && !find('#race-words')?.textContent.includes('100,000 sentences')) slide(tries - 1); }, 2000);
+    if (slider) [4.9, 5].forEach(place => studio.write(slider, place));
+    setTimeout(() => { if (step === mine && !find('#race-words')?.textContent.includes('100,000 sentences')) slide(); }, 2000);
   }
 
   function card() {

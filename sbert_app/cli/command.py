@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from sbert_app.environment import settings_from_environment
 from sbert_app.errors import UserError
-from sbert_app.jobs.corpus.job import INDEX_CORPUS, IndexOptions
+from sbert_app.jobs.corpus.job import INDEX_CORPUS, TO_MEND, IndexOptions
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, outcome_of
 from sbert_app.jobs.declaring.option import Argument, arguments, read
 from sbert_app.jobs.map.job import CLUSTER_MAP, MapOptions
@@ -55,7 +55,7 @@ SUBJECTS: dict[Needs, list[inspect.Parameter]] = {
         optional_file(f"{FORMATS} Or none, with --store."),
         COLUMN,
         named("indexed_with", str, "The encoder: bundled, saved, a Hub name, or a folder.", DEFAULT_ENCODER, "--model"),
-        named("mends", str, arguments(IndexOptions)[1].about, "", "--mend"),
+        named("mends", str, TO_MEND, "", "--mend"),
         named("store", str | None, "Instead of a file, a collection: a folder, FILE.db/NAME or http://host:port/NAME.", None),
     ],
     Needs.SENTENCES: [FILE, COLUMN],

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from sbert_app.corpus.duplicates import COPIES, SIMILAR, Duplicates, Group, Joined, Member, Pairs, SentencePair, Verdicts
+from sbert_app.corpus.duplicates import COPIES, SIMILAR, UNMARKED, Duplicates, Group, Joined, Member, Pairs, SentencePair, Verdicts
 from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.groups import Grouping
 from sbert_app.corpus.indexed import IndexedCorpus
@@ -77,7 +77,7 @@ class Findings:
     @cached_property
     def marked(self) -> dict[int, str]:
         """Of rows that go, what their score does not tell, such as another number."""
-        return self.decided.unlike(self.corpus.sentences)
+        return {} if self.remove == UNMARKED else self.decided.unlike(self.corpus.sentences)
 
     @property
     def staying(self) -> int:

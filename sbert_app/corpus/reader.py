@@ -118,10 +118,11 @@ class Corpus:
 
     def as_in_file(self) -> pd.DataFrame:
         """The metadata and the sentences, with the columns in the order of the file. Of joined columns the first is apart."""
-        texts, first = {" + ".join(self.columns): self.sentences}, " + ".join(self.columns[1:])
+        texts = {" + ".join(self.columns): self.sentences}
         if self.title_ends is not None:
-            halves = [(text[:end], text[end:].strip()) for text, end in zip(self.sentences, self.title_ends.tolist(), strict=True)]
-            texts = dict(zip((self.columns[0], first), map(list, zip(*halves, strict=True)), strict=True))
+            cut = list(zip(self.sentences, self.title_ends.tolist(), strict=True))
+            texts = {self.columns[0]: [text[:end] for text, end in cut]}
+            texts[" + ".join(self.columns[1:])] = [text[end:].strip() for text, end in cut]
         others = [column for column in self.metadata.columns if column not in texts]
         return self.metadata.assign(**texts)[[*others[: self.place], *texts, *others[self.place :]]]
 

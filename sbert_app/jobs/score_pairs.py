@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -66,8 +65,8 @@ def score_pairs(call: Call, options: ScorePairsOptions) -> Steps:
             yield step
     if scored is None:
         return
-    write = partial(Path.write_text, data=csv_file(scored.records(), table.form.delimiter), encoding="utf-8", newline="")
-    path = call.write(options.out, FILE, write)
+    records, sign = scored.records, table.form.delimiter
+    path = call.write(options.out, FILE, lambda path: path.write_text(csv_file(records(), sign), encoding="utf-8", newline=""))
     yield Outcome(_summary(scored), [*_lines(scored), *([f"-> {path}"] if path else [])], file=path)
 
 

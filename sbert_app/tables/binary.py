@@ -172,19 +172,20 @@ def _sheet_rows(sheet: Any, name: str) -> Iterator[list[str]]:
     with _faults_named(name):
         sheet.reset_dimensions()
         for cells in sheet.iter_rows():
-            row = [_shown(each.value, each) for each in cells]
+            row = [_shown(each) for each in cells]
             while row and not row[-1]:
                 row.pop()
             yield row
 
 
-def _shown(value: Any, sheet_cell: Any) -> str:
+def _shown(sheet_cell: Any) -> str:
     """A cell as the sheet shows it: 2 for 2.0, 0012 for 12 where its format is 0000, 2026-03-31 for a date, "" for an error."""
+    value = sheet_cell.value
     if value is None or value in SPREADSHEET_ERRORS:
         return ""
     if (type(value) is int or isinstance(value, float)) and value == value // 1:
-        zeros = sheet_cell.number_format
-        return str(int(value)).zfill(0 if zeros.strip("0") else len(zeros))
+        form = sheet_cell.number_format
+        return str(int(value)).zfill(0 if form.strip("0") else len(form))
     return storable(str(_date(value)))
 
 

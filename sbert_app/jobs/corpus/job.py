@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 INDEXING = "indexing"  # job name
+TO_MEND = f"What to mend before it is read: any of {', '.join(MENDS)}."
 ENCODING = "Encoding"  # the stage in which rows are searched already
 AT_ONCE = 2_000  # rows to encode, from which on a corpus is opened before it is indexed: fewer take a second or two
 
@@ -43,7 +44,7 @@ AT_ONCE = 2_000  # rows to encode, from which on a corpus is opened before it is
 @dataclass(frozen=True)
 class IndexOptions:
     model: str = model_option()
-    mends: list[str] = option(f"What to mend before it is read: any of {', '.join(MENDS)}.", names("mends"), [])
+    mends: list[str] = option(TO_MEND, names("mends"), [])
     whole: bool = option("Whether every row is read first.", flag("whole"), True, shell=False, endpoint=False)
 
 

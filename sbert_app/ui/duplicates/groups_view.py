@@ -5,7 +5,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from sbert_app.corpus.duplicates import COPIES, UNMARKED, Group, Member
+from sbert_app.corpus.duplicates import COPIES, SIMILAR, UNMARKED, Group, Member
 from sbert_app.corpus.findings import Findings
 from sbert_app.explain.cautions import in_short
 from sbert_app.ui.kit import html
@@ -16,11 +16,13 @@ IN_FILE = "The file keep-or-drop.csv has all rows."
 NUMBERS_SHOWN = 3  # rows named on one line
 SENTENCE_LENGTH, VALUE_LENGTH = 400, 60
 COLUMNS_SHOWN = 4  # in which the rows of a group differ
-WHICH_COPIES = "The first row of each text stays. Rows that are only similar stay too."
-WHICH_SIMILAR = "One row of each group stays: the one to which all others of the group are similar."
-WHICH_UNMARKED = f"{WHICH_SIMILAR} So does the first row of each text with a mark, such as “numbers or dates differ”."
+ONE_STAYS = "One row of each group stays: the one to which all others of the group are similar."
+WHICH = {
+    COPIES: "The first row of each text stays. Rows that are only similar stay too.",
+    UNMARKED: f"{ONE_STAYS} So does the first row of each text with a mark, such as “numbers or dates differ”.",
+    SIMILAR: ONE_STAYS,
+}
 COUNTED = "Rows are counted without the header: a spreadsheet counts one more."
-WHICH = {COPIES: WHICH_COPIES, UNMARKED: WHICH_UNMARKED}
 
 
 def groups(findings: Findings, unfolded: bool = False) -> Markup:
@@ -30,7 +32,7 @@ def groups(findings: Findings, unfolded: bool = False) -> Markup:
         return Markup()
     shown = [_group(number, group) for number, group in enumerate(findings.groups(GROUPS_SHOWN), 1)]
     title = Markup('<h2 class="section">{}</h2>').format(amount(total, "group"))
-    listed = title + html.hint(f"{WHICH.get(findings.remove, WHICH_SIMILAR)} {COUNTED}") + _list(shown[:FIRST])
+    listed = title + html.hint(f"{WHICH[findings.remove]} {COUNTED}") + _list(shown[:FIRST])
     if total <= FIRST:
         return listed
     every = f"Show all {total:,} groups" if total <= GROUPS_SHOWN else f"Show the largest {GROUPS_SHOWN} of {total:,} groups"
