@@ -109,10 +109,16 @@
     remember();
   }
 
+  // Bring a name into view in its row of tabs. The page, which scrollIntoView scrolls too, may have been scrolled meanwhile.
+  function reveal(button) {
+    const [{ left, right }, row] = [button, button.parentElement].map(each => each.getBoundingClientRect());
+    button.parentElement.scrollLeft += Math.min(left - row.left, 0) + Math.max(right - row.right, 0);
+  }
+
   // Called when a tab is shown. What was said when the corpus was opened has been read by then.
   function selected(tab, line) {
     document.body.dataset.tab = tab;  // for style.css
-    document.querySelector('#tabs > .tab-wrapper [aria-selected=true]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    reveal(document.querySelector('#tabs > .tab-wrapper [aria-selected=true]'));
     return line?.includes('role="status"') ? '' : line;
   }
 

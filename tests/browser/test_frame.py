@@ -86,6 +86,11 @@ def test_on_a_phone_what_is_ready_has_a_row_that_can_be_closed_and_nothing_lies_
     go_to(page, "Timing")
     ticks, last = (page.locator(f"#race-ticks {name}").bounding_box() for name in (".ticks", "span:last-child"))
     assert last["x"] + last["width"] <= ticks["x"] + ticks["width"] + 1
+    for key, tab in {"7": "Evaluation", "1": "Similarity"}.items():  # names at the two ends of the row
+        page.locator("body").press(key)
+        expect(page.get_by_role("tab", name=tab, exact=True)).to_be_in_viewport(ratio=1)
+    page.evaluate("scrollTo(0, 200), studio.selected('similarity', '')")  # scrolled before the server has answered
+    assert page.evaluate("scrollY") == 200
 
 
 # The colours of an element before and while a file is dragged over the page.
