@@ -21,7 +21,7 @@
   }
 
   const query = () => document.querySelector('#query :is(input, textarea)');
-  const write = () => setTimeout(() => query()?.focus(), 50);  // once the tab is visible
+  const write = how => setTimeout(() => query()?.focus(how), 50);  // once the tab is visible
   const KEYS = {
     '/': () => { studio.tab('Search'); write(); },
     '?': () => document.querySelector('#help summary').click(),
@@ -39,7 +39,7 @@
     for (const menu of menus()) if (done || !path.includes(menu)) menu.open = false;
     for (const button of unfolded()) if (!path.includes(button.parentElement)) button.click();
     const tab = event.target.closest?.('#tabs [role=tab]')?.textContent.trim();
-    if (tab === 'Search' && event.detail && matchMedia('(pointer: fine)').matches) write();  // by mouse: keys go on with keys
+    if (tab === 'Search' && event.detail && matchMedia('(pointer: fine)').matches) write({ preventScroll: true });  // by mouse: keys go on with keys
     ACTS[event.target.closest?.('[data-act]')?.dataset.act]?.();
   });
   // A hosted app says in the menu what is left of the visitor's quota.

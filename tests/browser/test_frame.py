@@ -89,7 +89,9 @@ def test_on_a_phone_what_is_ready_has_a_row_that_can_be_closed_and_nothing_lies_
     for key, tab in {"7": "Evaluation", "1": "Similarity"}.items():  # names at the two ends of the row
         page.locator("body").press(key)
         expect(page.get_by_role("tab", name=tab, exact=True)).to_be_in_viewport(ratio=1)
-    page.evaluate("scrollTo(0, 200), studio.selected('similarity', '')")  # scrolled before the server has answered
+    go_to(page, "Search")
+    page.evaluate("scrollTo(0, 200), studio.selected('search', '')")  # scrolled before the server has answered
+    expect(page.get_by_label("Query", exact=True)).to_be_focused()
     assert page.evaluate("scrollY") == 200
 
 
