@@ -169,10 +169,11 @@ def parsed(body: bytes) -> Any:
 
 
 def refusal(text: str, status: int, param: str | None = None, code: str | None = None) -> Response:
-    """An error in OpenAI's shape."""
+    """An error in OpenAI's shape. Of 429 only too many requests have a code: they are soon over, a spent quota is not."""
     kind = "server_error" if status >= 500 else "invalid_request_error"
     content = {"error": {"message": text, "type": kind, "param": param, "code": code}}
-    return JSONResponse(content, status, {"WWW-Authenticate": "Bearer"} if status == 401 else None)
+    headers = {401: {"WWW-Authenticate": "Bearer"}, 429: {"Retry-After": "1"} if code else None}
+    return JSONResponse(content, status, headers.get(status))
 
 
 def _model(name: str) -> dict[str, Any]:

@@ -202,6 +202,7 @@ def test_an_address_takes_a_bounded_number_of_places(locked: Served) -> None:
         slow.close()
     with slow:
         assert answer.status_code == 429 and answer.json()["error"]["code"] == "rate_limit_exceeded"
+        assert answer.headers["Retry-After"] == "1"
         assert locked.post(request, **keyed, X_Forwarded_For="10.0.0.2").status_code == 200
         slow.sendall(body[5:])
         assert slow.recv(12) == b"HTTP/1.1 200"
