@@ -1,7 +1,6 @@
 """Generate the shell commands from the declared jobs: progress on stderr, results on stdout, map files."""
 
 import inspect
-import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import orjson
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -186,9 +186,10 @@ def run_to_outcome(steps: Steps) -> Outcome:
 
 
 def show(job: Job, outcome: Outcome, as_json: bool) -> None:
-    """Print the outcome on stdout; as JSON, a list becomes an object under the job's name."""
+    """Print the outcome on stdout; as JSON, a list becomes an object under the job's name, and what is no number null."""
     summary = {job.name: outcome.summary} if isinstance(outcome.summary, list) else outcome.summary
-    sys.stdout.write((json.dumps(summary, ensure_ascii=False) if as_json else "\n".join(outcome.lines)) + "\n")
+    text = orjson.dumps(summary, option=orjson.OPT_NON_STR_KEYS).decode() if as_json else "\n".join(outcome.lines)
+    sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 

@@ -1,9 +1,13 @@
 """The race from the shell."""
 
 import json
+import math
 
 import pytest
 
+from sbert_app.cli.command import show
+from sbert_app.jobs.declaring.job import Outcome
+from sbert_app.jobs.timing import TIMING
 from sbert_app.timing import experiment, measurements
 
 
@@ -28,3 +32,8 @@ def test_both_lanes_as_one_json_object(shell, write):
 def test_in_words_on_the_example(shell):
     out, _ = shell("timing", "--seconds", 1)
     assert "10,000 sentences, extrapolated:" in out and " against " in out
+
+
+def test_a_correlation_with_scores_that_are_all_equal_is_null(capsys):
+    show(TIMING, Outcome({"spearman": math.nan}, []), as_json=True)
+    assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail) == {"spearman": None}
