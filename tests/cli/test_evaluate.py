@@ -10,13 +10,13 @@ def test_a_folder_is_a_table_of_systems_and_data_sets(shell, tmp_path):
     (tmp_path / "pairs.csv").write_text(PAIRS)
     (tmp_path / "topics.csv").write_text(CLASSED)
     (tmp_path / "same.csv").write_text(PAIRS.replace(",5", ",1").replace(",4", ",1"))
-    out, err = shell("evaluate", "--data", tmp_path, "--systems", "word-vectors,tf-idf,word-overlap")
+    out, err = shell("evaluate", "--data", tmp_path, "--systems", "word-vectors,tf-idf,word-overlap", status=1)  # same.csv
     lines = out.splitlines()
     assert lines[0] == "| system | pairs | topics |" and lines[2].startswith("| word-vectors |")
     assert "word-overlap on topics: Scores pairs only" in out and "same.csv: Every score" in out and "tf-idf on pairs" in err
     alone = json.loads(shell("evaluate", tmp_path / "pairs.csv", "--systems", "tf-idf", "--json")[0])["tf-idf"]
     assert alone["seen"] == 0 and alone["notes"] == ["Read as scored, columns sentence1, sentence2, score."]
-    summary = json.loads(shell("evaluate", "--data", tmp_path, "--systems", "tf-idf", "--tasks", "scored", "--json")[0])
+    summary = json.loads(shell("evaluate", "--data", tmp_path, "--systems", "tf-idf", "--tasks", "scored", "--json", status=1)[0])
     assert list(summary) == ["pairs", "unread"] and "same.csv: Every score" in summary["unread"][0]
     assert summary["pairs"]["tf-idf"]["interval"][0] <= summary["pairs"]["tf-idf"]["spearman"]
 
@@ -63,7 +63,7 @@ def test_labelled_sentences_are_a_data_set_too_as_classes_clusters_and_triplets(
     out, _ = shell("evaluate", "--data", tmp_path, "--systems", "word-vectors", "--tasks", "clusters,triplets")
     assert out.splitlines()[0] == "| system | topics as clusters | topics as triplets |"
     file = tmp_path / "topics.csv"
-    both = json.loads(shell("evaluate", file, "--systems", "word-overlap,word-vectors", "--json")[0])
+    both = json.loads(shell("evaluate", file, "--systems", "word-overlap,word-vectors", "--json", status=1)[0])
     assert both["word-vectors"]["accuracy"] > 0.9 and "Scores pairs only" in both["word-overlap"]["reason"]
     assert "Error: Scores pairs only" in shell("evaluate", file, "--systems", "word-overlap", status=2)[1]
     summary = json.loads(shell("evaluate", file, "--systems", "word-vectors", "--tasks", "clusters", "--json")[0])

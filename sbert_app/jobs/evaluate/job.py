@@ -51,6 +51,8 @@ class EvaluateOptions:
 def evaluate(call: Call, options: EvaluateOptions) -> Steps:
     """Evaluate systems on labelled pairs, triplets or labelled sentences: Spearman, or the measures that fit the columns.
 
+    In the shell, exit status 1 if a file could not be read or a system has no figure.
+
     Returns:
         For each system: model, measures as fractions (spearman, pearson; average_precision, accuracy and f1 at the best threshold
         of these very pairs; triplet_accuracy; accuracy of a linear classifier; v_measure of clusters), the 95 % interval of the
@@ -80,7 +82,8 @@ def evaluate(call: Call, options: EvaluateOptions) -> Steps:
     if options.data is not None or len(data_sets) > 1:
         reasons = [*_reasons(grid), *unreadable]
         summary = _summary(grid) | ({"unread": unreadable} if unreadable else {})
-        yield Outcome(summary, [*as_markdown(grid).splitlines(), *_protocols(grid), *([""] if reasons else []), *reasons])
+        lines = [*as_markdown(grid).splitlines(), *_protocols(grid), *([""] if reasons else []), *reasons]
+        yield Outcome(summary, lines, failed=_lacks(grid))
     else:
         yield _of_one(call, grid, pairs)
 
@@ -129,7 +132,12 @@ def _of_one(call: Call, grid: Grid, pairs: Reading | None) -> Outcome:
         figures = "  ".join(f"{name} {100 * value:.2f}" for name, value in measures.items())
         between = f"95 % interval {100 * cell.low:.2f} to {100 * cell.high:.2f}"
         lines.append(f"{cell.system:14} {figures}  ({between}, {count}, {cell.seconds:.1f} s on {cell.day})")
-    return Outcome(summary, [*lines, *_reasons(grid), *grid.seen(), *_protocols(grid)])
+    return Outcome(summary, [*lines, *_reasons(grid), *grid.seen(), *_protocols(grid)], failed=_lacks(grid))
+
+
+def _lacks(grid: Grid) -> bool:
+    """Whether a file could not be read, or a system has no figure at all."""
+    return bool(grid.unreadable) or {cell.system for cell in grid.measured.values()} != set(grid.systems)
 
 
 def _reasons(grid: Grid) -> list[str]:
