@@ -24,7 +24,12 @@
   const write = how => setTimeout(() => query()?.focus(how), 50);  // once the tab is visible
   const KEYS = {
     '/': () => { studio.tab('Search'); write(); },
-    '?': () => document.querySelector('#help summary').click(),
+    '?': () => {
+      const button = document.querySelector('#help summary');
+      button.scrollIntoView({ block: 'nearest' });
+      button.focus();
+      button.click();
+    },
     j: () => step(1),
     k: () => step(-1),
   };
@@ -42,6 +47,12 @@
     if (tab === 'Search' && event.detail && matchMedia('(pointer: fine)').matches) write({ preventScroll: true });  // by mouse: keys go on with keys
     ACTS[event.target.closest?.('[data-act]')?.dataset.act]?.();
   });
+  // Gradio's folds do not tell whether they are open.
+  function tellOpen({ target }) {
+    const fold = target.closest?.('button.label-wrap');
+    if (fold) setTimeout(() => { fold.ariaExpanded = fold.classList.contains('open'); });
+  }
+  for (const name of ['focusin', 'click']) document.addEventListener(name, tellOpen);
   // A hosted app says in the menu what is left of the visitor's quota.
   document.addEventListener('toggle', async event => {
     if (event.target.id === 'more' && event.target.open) document.getElementById('quota').textContent = await (await fetch('quota')).text();

@@ -25,8 +25,8 @@ document.addEventListener('keydown', event => {
   if ((event.ctrlKey || event.metaKey) && !undo) return;
   if (key === ' ' && event.target.closest?.('button, a, summary, label')) return; // which the space bar presses
   const button = card().querySelector(`button[data-key="${CSS.escape(key)}"]`);
-  if (!button) return;
+  if (!button && !/^[0-9]$/.test(key)) return;
   event.preventDefault();
-  event.stopImmediatePropagation();
-  act(button);
+  event.stopImmediatePropagation(); // a digit that is no answer here opens no tab either
+  if (button) act(button);
 }, true);

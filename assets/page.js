@@ -8,6 +8,12 @@
   let arrived = false;  // until then the address is what the visitor asked for, and the menu stays as the visitor left it …
   let chosen = false;  // … unless a corpus was chosen from it
 
+  // Whether a card asks if it is to be deleted; the keys go to what does no harm.
+  function ask(card, asking) {
+    card.classList.toggle('asking', asking);
+    card.querySelector(`[data-corpus=${asking ? 'cancel' : 'ask'}]`).focus();
+  }
+
   function unfold(open) {
     document.body.classList.toggle('corpus-open', open);
     menu()?.setAttribute('aria-expanded', open);
@@ -118,12 +124,14 @@
   // Called when a tab is shown. What was said when the corpus was opened has been read by then.
   function selected(tab, line) {
     document.body.dataset.tab = tab;  // for style.css
-    reveal(document.querySelector('#tabs > .tab-wrapper [aria-selected=true]'));
+    const button = document.querySelector('#tabs > .tab-wrapper [aria-selected=true]');
+    reveal(button);
+    document.title = `${button.textContent.trim()} · SBERT Studio`;
     return line?.includes('role="status"') ? '' : line;
   }
 
   // The menu's button carries the name under which its corpus opens again; it changes when another corpus is opened.
-  let token = '';
+  let token = '', listed = Infinity;  // how many hits stood there when more of them were asked for: the keys go on below these
   function remember() {
     const button = menu();
     if (!button) return;
@@ -134,7 +142,12 @@
     token = button.dataset.opened;
     button.setAttribute('aria-expanded', isOpen());
     place({ corpus: button.dataset.key });
-    const query = answer();
+    const query = answer(), next = document.querySelectorAll('#hits .hit')[listed];
+    if (next) {
+      listed = Infinity;
+      next.tabIndex = -1;
+      next.focus();
+    }
     if (query === undefined || query === staleQuery) return;
     staleQuery = null;
     place({ query, filters: document.querySelector('#chips [data-filters]')?.dataset.filters });
@@ -169,8 +182,7 @@
       const { corpus, name } = target.dataset;
       if (corpus === 'menu') unfold(!isOpen());
       else if (corpus === 'file') { unfold(true); input('#corpus-file')?.click(); }
-      else if (corpus === 'ask') target.closest('.card').classList.add('asking');
-      else if (corpus === 'cancel') target.closest('.card').classList.remove('asking');
+      else if (corpus === 'ask' || corpus === 'cancel') ask(target.closest('.card'), corpus === 'ask');
       else window.studio.pick({ [corpus]: name });
     } else if (event.target.closest('#tabs')) unfold(false);
     const chosenTab = event.target.closest('#tabs > .tab-wrapper [role=tab]')?.dataset.tabId;
@@ -180,6 +192,7 @@
     const way = event.target.closest('button[data-tab]');
     if (way) tab(way.dataset.tab);
     if (way?.dataset.press) press(way.dataset.press);
+    if (event.target.closest('#hits button[data-top]')) listed = document.querySelectorAll('#hits .hit').length;
     const more = event.target.closest('button[data-unfold]');
     if (more) {
       const open = more.closest('.hit').classList.toggle('unfolded');

@@ -6,7 +6,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import go_to, put_on
-from tests.browser.corpus import open_example, open_menu, upload
+from tests.browser.corpus import index, open_example, open_menu, upload
 
 TABS = ("Similarity", "Search", "Duplicates", "Map", "Fine-tune", "Timing", "Evaluation")
 SERIOUS = ("serious", "critical")
@@ -81,6 +81,13 @@ def test_search_and_duplicates_by_keyboard_alone(page):
     page.keyboard.type("bread goes stale")
     page.keyboard.press("Enter")
     expect(page.locator(".hit").first).to_contain_text("Bread goes stale")
+    assert page.title() == "Search · SBERT Studio"
+    reach(page, "button[data-top]")
+    page.keyboard.press("Enter")
+    expect(page.locator(".hit").nth(10)).to_be_focused()  # the first new one
+    page.keyboard.press("?")
+    expect(page.locator("#help .popover-card")).to_be_in_viewport()
+    page.keyboard.press("Escape")
     reach(page, "button.more")
     page.keyboard.press("Enter")
     expect(page.locator("#query :is(input, textarea)")).not_to_have_value("bread goes stale")
@@ -103,3 +110,29 @@ def test_search_and_duplicates_by_keyboard_alone(page):
     reach(page, ".keep-all")
     page.keyboard.press("Space")
     expect(page.locator(".keep-all").first).to_have_attribute("aria-pressed", "true")
+
+
+def test_in_high_contrast_what_is_chosen_has_a_frame_and_marked_words_stand_out(visit):
+    page = visit()
+    page.emulate_media(forced_colors="active")
+    open_example(page, "Household advice")
+    go_to(page, "Search")
+    system = (
+        "CSS.supports('color: Mark') && getComputedStyle(document.body.appendChild(document.createElement('mark'))).backgroundColor"
+    )
+    expect(page.locator(".hit mark").first).to_have_css("background-color", page.evaluate(system))
+    widths = page.locator("#tabs > .tab-wrapper [role=tab]").evaluate_all(
+        "tabs => tabs.map(tab => getComputedStyle(tab).borderTopWidth)"
+    )
+    assert [name for name, width in zip(TABS, widths, strict=True) if width == "2px"] == ["Search"]
+
+
+def test_before_something_is_deleted_the_keys_go_to_keep(shared_page, write):
+    page = shared_page
+    upload(page, write("short.csv", "text\nIt rains\nIt snows\nIt is hot\n"))
+    index(page, "short.csv")
+    open_menu(page)
+    page.get_by_role("button", name="Delete short.csv").press("Enter")
+    expect(page.locator(".card.asking [data-corpus=cancel]")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Delete short.csv")).to_be_focused()

@@ -175,7 +175,7 @@ def _question(current: Labelling) -> Markup:
     if current.question is None:
         return html.empty("Every pair of this corpus is labelled.")
     texts = [html.short(current.corpus.sentences[row], TEXT_LENGTH) for row in current.pairs.rows(current.question.place)]
-    pair = Markup('<div class="label-pair"><p dir="auto">{}</p><p dir="auto">{}</p></div>').format(*texts)
+    pair = Markup('<div class="label-pair" aria-live="polite"><p dir="auto">{}</p><p dir="auto">{}</p></div>').format(*texts)
     choices = GRADED if current.graded else YES_OR_NO
     buttons = Markup().join(BUTTON.format(label.replace(" ", "-"), label, key, name, shown) for label, key, name, shown in choices)
     scale = ACT.format("graded", "", "Ask for yes or no" if current.graded else "Ask for 0 to 5")

@@ -69,7 +69,8 @@ def verdict(run: RunState) -> Markup:
     advice = [meaning, needed, below_start(run), "" if few else _curve(result.curve), against_in_words(result)]
     advice += [*harm_in_words(result), tried_in_words(result)]
     card = Markup(
-        '<section class="verdict {kind}">{run}<div class="verdict-sides"><div><p class="word" id="verdict-word">{title}</p>'
+        '<section class="verdict {kind}">{run}<div class="verdict-sides"><div>'
+        '<p class="word" id="verdict-word" role="status">{title}</p>'
         "{number}{advice}{warning}</div><div>{intervals}</div></div></section>"
     ).format(
         kind={BETTER: "better", UNCLEAR: "unclear"}.get(word, "worse"),

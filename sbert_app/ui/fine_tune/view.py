@@ -27,6 +27,7 @@ STATES = {
     records.FAILED: "Failed",
     records.DAMAGED: "Damaged",
 }
+ANNOUNCED = Markup('<span role="status">{}</span>')  # by a screen reader when it changes, unlike the counts beside it
 FIRST_ROWS = 3
 LABELS_LENGTH = 60  # characters of the labels in a line
 NO_DATA = "Nothing to train on yet. Choose an example, upload a file or label pairs. A meaningful verdict needs about 100 rows."
@@ -141,7 +142,7 @@ def live(run: RunState) -> Markup:
         if info.live and run.plan.tries:
             line = f"Trying objectives, dev score: {', '.join(tried) or 'none yet'}"
             return html.progress(len(tried), len(run.plan.tries), line, "Training")
-        return html.progress(0, 1, f"{STATES[info.state].rstrip('.')}. {info.message}".strip(), "Training")
+        return html.progress(0, 1, ANNOUNCED.format(f"{STATES[info.state].rstrip('.')}. {info.message}".strip()), "Training")
     last = losses[-1]
     if info.live and run.of(Kept):
         stage = "Stopped, evaluating the best checkpoint"
@@ -149,7 +150,7 @@ def live(run: RunState) -> Markup:
         stage = "Learning curve: training on half of the examples"
     elif info.live and last.step == last.steps:
         stage = "Evaluating"
-    facts = [stage, f"step {last.step:,} of {last.steps:,}", f"loss {last.loss:.4f}"]
+    facts = [ANNOUNCED.format(stage), f"step {last.step:,} of {last.steps:,}", f"loss {last.loss:.4f}"]
     if scores:
         best = max(scores, key=lambda event: event.score)
         base = f" (before training {times_100(before[0].score)})" if before else ""
@@ -159,7 +160,7 @@ def live(run: RunState) -> Markup:
         facts.append(f"{duration((last.steps - last.step) * last.seconds / max(1, last.step))} of training left")
     if lent := run.of(Lent):
         facts.append(f"GPU {sum(event.used for event in lent):.0f} of {amount(sum(event.asked for event in lent), 'second')} asked")
-    text = " · ".join(facts)
+    text = Markup(" · ").join(facts)
     if not info.live and info.message:
         text += f". {info.message}"
     warning = dev_warning(before[0].score) if before and info.live else ""

@@ -58,7 +58,7 @@ def status(text: str) -> Markup:
 
 def head(text: str, end: Markup) -> Markup:
     """The line above a list, with `end` (links, mostly) on its right."""
-    return Markup('<div class="hits-head" role="status"><span>{}</span>{}</div>').format(text, end)
+    return Markup('<div class="hits-head"><span role="status">{}</span>{}</div>').format(text, end)
 
 
 def notes(lines: Iterable[str], kind: str = "notes") -> Markup:

@@ -14,8 +14,8 @@ from sbert_app.ui.kit.take_home import Caption, input_of, shell
 from sbert_app.wording import amount, change_100, plural
 
 HOW_TO = Markup(
-    '<p class="hint by-mouse" role="status">Hover: its sentence. Click: its neighbours. Lasso: the points inside. Double-click: '
-    'all again.</p><p class="hint by-touch" role="status">Tap: its neighbours. Lasso: the points inside. Show all: all again.</p>'
+    '<p class="hint by-mouse">Hover: its sentence. Click: its neighbours. Lasso: the points inside. Double-click: '
+    'all again.</p><p class="hint by-touch">Tap: its neighbours. Lasso: the points inside. Show all: all again.</p>'
 )
 NEAR = (
     "Near points are similar; distances between clusters and their sizes on the map mean little. A cluster is named after words "

@@ -38,7 +38,7 @@ def card(hit: Hit, words: frozenset[str], moved: str | Markup, grade: int | None
             bars += html.bar(hit.cross_share, "cross", f"cross-encoder {hit.cross_score:.3f}")
     grades = (_GRADE.format(value, hit.row, "true" if value == grade else "false", name) for value, name in GRADES.items())
     return Markup(
-        '<li class="hit"><div class="hit-score"><b>{score:.3f}</b>{bars}{moved}</div>'
+        '<li class="hit"><div class="hit-score"><b>{score:.3f}</b> {bars}{moved}</div>'
         '<div class="hit-body">{sentence}{same}{why}<ul class="chips">{chips}</ul>'
         '<div class="judge" role="group" aria-label="Row {place} answers my query"><span>Answers my query:</span>{grades}</div>'
         '</div><button type="button" class="more" '
@@ -113,9 +113,8 @@ def _matched_words(hit: Hit) -> Markup:
     numbers = " · ".join(f"{name} {value:.3f}" for name, value in scores.items() if value is not None)
     about = "Similarity: cosine of the two words in their sentences. Weight: by how rare the word is in this corpus."
     table = html.table(["of your query", "here", "similarity", "weight"], rows)
-    return Markup('<details class="met"><summary>Which words match</summary>{}<p class="hint">{}. {}</p></details>').format(
-        table, numbers, about
-    )
+    fold = Markup('<details class="met"><summary aria-label="Which words match: row {}">Which words match</summary>{}{}</details>')
+    return fold.format(hit.place, table, html.hint(f"{numbers}. {about}"))
 
 
 def _metadata(hit: Hit) -> Markup:

@@ -58,7 +58,7 @@ def _score(scored: Comparison | ModelScore, name: str, kind: str, elem_id: str, 
     score, scale = scored.score, scored.scale
     word, colon, place = scored.in_words.partition(": ")
     place = place.removesuffix(f" of {scale.random.whose}") if scale else place
-    line = Markup('<p class="in-words" id="{}-words"><b>{}</b> {}</p>')
+    line = Markup('<p class="in-words" id="{}-words" role="status"><b>{}</b> {}</p>')
     words = line.format(elem_id, word + colon.rstrip(), place and f"{place}.")
     number = Markup('<div class="score-line"><span class="score" id="{}">{}</span> <span class="eyebrow">{}</span></div>')
     marks = scale.marks if scale else ()

@@ -86,7 +86,7 @@ def _lane(heading: tuple[str, str, str], kind: str, state: LaneState, counters: 
     line = Markup('<p class="hint lane-model">{}</p>').format(model) if model else Markup()
     end = Markup('<p class="lane-answer">{}</p>').format(answer) if answer else ""
     return Markup(
-        '<section class="lane {kind}"><h3>{name}<span>{description}</span></h3>{model}'
+        '<section class="lane {kind}"><h3>{name} <span>{description}</span></h3>{model}'
         '<div class="bar {kind}" role="progressbar" aria-label="{name}" aria-valuemin="0" aria-valuemax="100" '
         'aria-valuenow="{percent:.1f}"><i style="width:{percent:.2f}%"></i></div><div class="counters">{cells}</div>{end}</section>'
     ).format(kind=kind, name=name, description=description, model=line, percent=percent, cells=cells, end=end)
