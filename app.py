@@ -57,6 +57,7 @@ def leave(*_: Any) -> NoReturn:
 def serve(settings: "Settings") -> NoReturn:
     """Open the app and wait for a signal. Raises UserError where its address is taken."""
     from sbert_app.errors import UserError
+    from sbert_app.homes import clean_uploads
     from sbert_app.runtime.workbench import Workbench, warm_up
     from sbert_app.ui.gradio_changes import bound_heads, log_in_one_line, no_stubs, use_lean_pages
 
@@ -74,18 +75,26 @@ def serve(settings: "Settings") -> NoReturn:
     warming = threading.Timer(WARM_UP_DELAY, warm_up, [bench, lambda: wait_for_a_page(bench)])
     warming.daemon = True
     warming.start()
+    no_proxy(settings.address)
     try:
         options = launch_options(bench) | {"server_name": settings.address, "server_port": settings.port}
         server, _, _ = page.launch(prevent_thread_lock=True, **options)
-    except OSError as error:
+    except (OSError, ImportError) as error:  # httpx lacks a package for a proxy of the kind SOCKS
         raise UserError(f"Cannot serve at {settings.address}:{settings.port or '7860 to 7959'}: {error}") from None
     use_lean_pages(server, page)
     try:
         while True:
             time.sleep(SWEEP_SECONDS)  # a signal wakes the main thread
             bench.sweep()
+            clean_uploads()
     finally:
         end(page, bench)
+
+
+def no_proxy(address: str) -> None:
+    """Gradio asks its own server whether it answers: not by way of the proxy that a company's machine is set to."""
+    for name in ("no_proxy", "NO_PROXY"):
+        os.environ[name] = ",".join(filter(None, [os.environ.get(name), "127.0.0.1", "localhost", address]))
 
 
 def wait_for_a_page(bench: "Workbench") -> None:
@@ -99,8 +108,8 @@ def wait_for_a_page(bench: "Workbench") -> None:
 def end(page: "Blocks", bench: "Workbench") -> NoReturn:
     """Let visitors' work stop and keep what it has, then end, whoever is still connected and whatever still computes.
 
-    A run in training goes on from its last checkpoint after the next start. Python's own way out would wait for each thread, and
-    abort where one computes meanwhile.
+    A run in training can be resumed from its last checkpoint after the next start. Python's own way out would wait for each thread,
+    and abort where one computes meanwhile.
     """
     from sbert_app.homes import clean
 

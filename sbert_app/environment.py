@@ -9,15 +9,25 @@ from urllib.parse import urlsplit
 
 from sbert_app.errors import UserError
 from sbert_app.quotas import read_quotas
-from sbert_app.settings import ANY_ADDRESS, HOSTED_LIMITS, OFF, Limits, Settings, one_of
+from sbert_app.settings import ANY_ADDRESS, BASIC, HOSTED_LIMITS, OFF, Limits, Settings, one_of
 
+NAMES = {
+    f"SBERT_STUDIO_{name}"
+    for name in (
+        "COLLECTIONS DEVICE ENGINE HOME HOSTED HOSTS KEY LOG LOGIN MCP METRICS MODELS PRECISION QUOTAS RESET STORE_TOKEN USERS"
+    ).split()
+}
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
 
 
 def settings_from_environment(env: Mapping[str, str] = os.environ) -> Settings:
     """Read `SBERT_STUDIO_*` and Gradio's address. In a Hugging Face Space (`SPACE_ID`), hosted is the default. Raises UserError."""
+    if unknown := sorted(name for name in env if name.startswith("SBERT_STUDIO_") and name not in NAMES):
+        raise UserError(f"There is no setting {unknown[0]}. All are in docs/settings.md.")
+    if env.get("SBERT_STUDIO_USERS") and env.get("SBERT_STUDIO_LOGIN") != BASIC:
+        raise UserError("SBERT_STUDIO_USERS lists who may log in, but nobody has to. Set SBERT_STUDIO_LOGIN=basic too.")
     hosted = _flag(env, "SBERT_STUDIO_HOSTED", bool(env.get("SPACE_ID")))
-    address, hosts = env.get("GRADIO_SERVER_NAME") or "127.0.0.1", _names(env.get("SBERT_STUDIO_HOSTS", ""))
+    address, hosts = env.get("GRADIO_SERVER_NAME") or "127.0.0.1", _hosts(env.get("SBERT_STUDIO_HOSTS", ""))
     if address in ANY_ADDRESS:
         hosts += socket.gethostname(), f"{socket.gethostname()}.local"
     device = env.get("SBERT_STUDIO_DEVICE") or "auto"
@@ -82,7 +92,7 @@ def _minutes(text: str) -> float:
 
 def _key(text: str) -> str:
     key = text.strip()
-    if not key.isascii() or not key.isprintable() or " " in key:
+    if not key.isascii() or not key.isprintable() or " " in key or (text and not key):
         raise UserError(
             "SBERT_STUDIO_KEY cannot be sent in a header. It must be of ASCII letters, digits and signs, without blanks."
         )
@@ -93,12 +103,21 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
+def _hosts(text: str) -> tuple[str, ...]:
+    """Names of hosts, also where addresses are given: https://studio.example.org/ is studio.example.org."""
+    return tuple(name.rpartition("://")[2].partition("/")[0] for name in _names(text))
+
+
 def _proxy_name(path: str) -> tuple[str, ...]:
     """The host name of the proxy in front of the app, if GRADIO_ROOT_PATH is a full address."""
     try:
         name = urlsplit(path).hostname
+        if path and not name and not path.startswith("/"):
+            raise ValueError(path)
     except ValueError:
-        raise UserError(f"GRADIO_ROOT_PATH is {path!r}. It must be a path or an address like https://example.org/app.") from None
+        raise UserError(
+            f"GRADIO_ROOT_PATH is {path!r}. It must be a path like /app or an address like https://example.org/app."
+        ) from None
     return (name,) if name else ()
 
 

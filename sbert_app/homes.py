@@ -20,7 +20,8 @@ from sbert_app.storage import sweep
 log = logging.getLogger(__name__)
 
 PREFIX, LOCK = "sbert-studio-", "sbert-studio.lock"  # of a temporary folder, and the file in it that shows that it is ours
-KEPT_SECONDS = 24 * 3600  # an older temporary folder was left behind by a killed process
+STARTING_SECONDS = 60  # after which the temporary folder of a process is locked, unless it was killed
+UPLOAD_SECONDS = 3600  # without another byte: it was given up
 PROBE_BYTES = 64 * 1024  # not 0: a full disk still accepts an empty file
 COMPILED = ("umap", "pynndescent")  # numba caches their compiled code beside their source if it can
 
@@ -41,7 +42,7 @@ def prepare(settings: Settings) -> Settings:
 
 
 def _temporary_folder(home: Path) -> Path:
-    """Create the temporary folder of this process and its children. Deleted at exit; after a kill, by another start a day later."""
+    """Create the temporary folder of this process and its children. Deleted at exit; after a kill, by the next start."""
     try:
         parent = Path(tempfile.gettempdir())
     except FileNotFoundError:  # none of the usual folders is writable
@@ -50,7 +51,7 @@ def _temporary_folder(home: Path) -> Path:
             raise UserError(f"Neither '{home}' nor a folder for temporary files can be written. Set SBERT_STUDIO_HOME.") from None
     for left in parent.glob(f"{PREFIX}*"):  # of earlier processes, except those that are recent or locked
         with contextlib.suppress(OSError, Timeout):  # another user's folder, or another process has just deleted it
-            if (left / LOCK).is_file() and not left.is_symlink() and time.time() - left.stat().st_mtime > KEPT_SECONDS:
+            if (left / LOCK).is_file() and not left.is_symlink() and time.time() - left.stat().st_mtime > STARTING_SECONDS:
                 lock = FileLock(left / LOCK, timeout=0)
                 lock.acquire()
                 _remove(left, lock)
@@ -60,6 +61,14 @@ def _temporary_folder(home: Path) -> Path:
     atexit.register(_remove, folder, lock)
     tempfile.tempdir = os.environ["TMPDIR"] = str(folder)
     return folder
+
+
+def clean_uploads() -> None:
+    """Delete what uploads that were given up have left: a file, where a finished one is a folder."""
+    for left in Path(tempfile.gettempdir(), "gradio").glob("tmp*"):
+        with contextlib.suppress(OSError):
+            if left.is_file() and time.time() - left.stat().st_mtime > UPLOAD_SECONDS:
+                left.unlink()
 
 
 def clean() -> None:

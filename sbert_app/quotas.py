@@ -74,8 +74,12 @@ class Counts:
     def of(self, key: Hashable) -> Count:
         """The count of the period that is now, to be changed; a new one counts from its first use."""
         now = self.clock()
-        if (count := self._counts.get(key)) is None or now >= count.began + self.seconds or not count.amount:
+        if (count := self._counts.get(key)) is None or not self._is_now(count, now) or not count.amount:
             if len(self._counts) >= MOST_COUNTS:
-                self._counts = {each: old for each, old in self._counts.items() if now < old.began + self.seconds and old.amount}
+                self._counts = {each: old for each, old in self._counts.items() if self._is_now(old, now) and old.amount}
             count = self._counts[key] = Count(now)
         return count
+
+    def _is_now(self, count: Count, now: float) -> bool:
+        """Whether its period is not over, nor yet to come since the clock was set back."""
+        return 0 <= now - count.began < self.seconds

@@ -152,7 +152,7 @@ def writing_to(path: Path, option: str) -> Iterator[None]:
 def write_failure(error: BaseException) -> OSError | None:
     """The system error behind a failed write, None if there is none. Safetensors, FAISS, NumPy and shutil give only its text."""
     if isinstance(error, OSError) and error.errno:
-        return error
+        return OSError(error.errno, os.strerror(error.errno))  # pyarrow's text is its own
     match = ERRNO.search(str(error))
     number = int(match[1]) if match else errno.ENOSPC if CUT_SHORT.search(str(error)) else 0
     return OSError(number, os.strerror(number)) if number else None

@@ -23,6 +23,7 @@ def app(tmp_path) -> Iterator[Server]:
     home, temporary = tmp_path / "home", tmp_path / "tmp"
     temporary.mkdir()
     env = os.environ | {"SBERT_STUDIO_HOME": str(home), "SBERT_STUDIO_DEVICE": "cpu", "TMPDIR": str(temporary)}
+    env |= {"http_proxy": "http://127.0.0.1:9"}  # of a company, which does not lead to the app itself
     with starting(tmp_path / "log", env) as server:
         server.home = home
         yield server

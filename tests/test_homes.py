@@ -4,13 +4,14 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
-from sbert_app.homes import LOCK
+from sbert_app.homes import LOCK, clean_uploads
 
 ROOT = Path(__file__).parents[1]
 NOWHERE = "/proc/nobody"  # not even root can make a folder there
@@ -120,6 +121,18 @@ def test_leftovers_of_killed_processes_are_swept(prepared, tmp_path):
         os.utime(folders["sbert-studio-alive"], (old, old))
         prepared()
     assert [name for name, folder in folders.items() if not folder.exists()] == ["sbert-studio-killed"]
+
+
+def test_what_a_given_up_upload_left_is_deleted(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    uploads = tmp_path / "gradio"
+    (uploads / "tmp-of-a-hash").mkdir(parents=True)
+    for name in ("tmp-given-up", "tmp-on-its-way"):
+        (uploads / name).touch()
+    for name in ("tmp-of-a-hash", "tmp-given-up"):
+        os.utime(uploads / name, (1, 1))
+    clean_uploads()
+    assert sorted(path.name for path in uploads.iterdir()) == ["tmp-of-a-hash", "tmp-on-its-way"]
 
 
 def test_each_process_has_a_temporary_folder_that_goes_with_it(prepared, tmp_path):

@@ -1,6 +1,7 @@
 """What is set from outside: read whole, or refused in one line."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sbert_app.environment import settings_from_environment
+from sbert_app.environment import NAMES, settings_from_environment
 from sbert_app.errors import UserError
 from sbert_app.settings import HOSTED_LIMITS
 
@@ -51,8 +52,17 @@ def test_an_empty_variable_is_none_at_all():
     assert settings_from_environment(dict.fromkeys(names, "")) == settings_from_environment({})
 
 
+def test_every_setting_is_documented():
+    documented = re.findall(r"^\| `(SBERT_STUDIO_\w+)`", (ROOT / "docs" / "settings.md").read_text(), re.MULTILINE)
+    assert set(documented) == NAMES
+
+
 def test_the_address_and_the_names_that_the_app_answers_to():
-    env = {"GRADIO_SERVER_NAME": "192.168.1.5", "GRADIO_SERVER_PORT": "8000", "SBERT_STUDIO_HOSTS": "a.example, b.example,"}
+    env = {
+        "GRADIO_SERVER_NAME": "192.168.1.5",
+        "GRADIO_SERVER_PORT": "8000",
+        "SBERT_STUDIO_HOSTS": "a.example, https://b.example/,",
+    }
     settings = settings_from_environment(env | {"GRADIO_ROOT_PATH": "https://c.example/studio"})
     assert (settings.address, settings.port) == ("192.168.1.5", 8000)
     assert settings.hosts == ("a.example", "b.example", "c.example")
@@ -71,6 +81,10 @@ def test_the_address_and_the_names_that_the_app_answers_to():
         ("GRADIO_SERVER_PORT", "70000"),
         ("GRADIO_SERVER_PORT", "²"),
         ("GRADIO_ROOT_PATH", "http://[studio"),
+        ("GRADIO_ROOT_PATH", "studio"),
+        ("SBERT_STUDIO_KEY", " "),
+        ("SBERT_STUDIO_LOGN", "basic"),
+        ("SBERT_STUDIO_USERS", "users.txt"),
         ("SBERT_STUDIO_KEY", "two words"),
         ("SBERT_STUDIO_KEY", "schlüssel"),
     ],

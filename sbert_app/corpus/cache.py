@@ -3,6 +3,7 @@
 import hashlib
 import logging
 import math
+import time
 import uuid
 from collections import Counter
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from sbert_app.vectors import Vectors
 
 log = logging.getLogger(__name__)
 
+WARN_SECONDS = 600  # between two lines that the disk is full
 CACHE_BYTES = 4 * 1024**3  # about 2.7 million embeddings of 384 dimensions
 SHIPPED = ASSETS / "embeddings"  # of what comes with the app, by `python -m tests.shipped`
 SEGMENT = "[0-9a-f]" * 32  # a pattern of the names that `add` gives
@@ -36,6 +38,7 @@ class EmbeddingCache:
     def __init__(self, folder: Path | None, limit_bytes: int = CACHE_BYTES, shipped: Path = SHIPPED) -> None:
         self.folder, self.limit_bytes, self.shipped = folder, limit_bytes, shipped
         self._untrimmed = math.inf  # bytes written since the folder was looked over
+        self._warned = -math.inf
         self.asked: Counter[bool] = Counter()  # sentences that were looked up, by whether they were known
 
     def lookup(self, model: str, sentences: Sequence[str], dim: int) -> tuple[Vectors, NDArray[np.bool_]]:
@@ -83,7 +86,9 @@ class EmbeddingCache:
             failure = write_failure(error)
             if failure is None:
                 raise
-            log.warning("embeddings could not be cached: %s", failure)
+            if time.monotonic() - self._warned > WARN_SECONDS:
+                self._warned = time.monotonic()
+                log.warning("embeddings cannot be cached: %s", failure)
             return None
 
     def _trim(self, folder: Path) -> None:

@@ -1,5 +1,6 @@
 """Who sends a request, and whose turn it is: visitors take turns, however many requests one of them sends."""
 
+import re
 from collections.abc import Generator, Hashable, Iterator
 from contextlib import closing, contextmanager, suppress
 from contextvars import ContextVar
@@ -28,15 +29,16 @@ class Visitor:
         return (SIGNED_IN, self.name) if self.name else (ANONYMOUS, self.address) if self.address else ("", self.connection)
 
 
+PORT = re.compile(r"^(?:\[(.*)\]|([\d.]+))(?::\d+)?$")  # 10.0.0.7:5001, [2001:db8::1]:5001; groups: the address, of one kind
 ASKING: ContextVar[Visitor] = ContextVar("asking", default=Visitor())  # noqa: B039 - frozen. For whom this thread or task works
 
 
 def network_address(forwarded: str, client: str) -> str:
-    """The address of a hosted visitor: the last in `X-Forwarded-For`, which a Space's proxy appends, else the client's.
+    """The address of a hosted visitor: the last in `X-Forwarded-For`, which the proxy appends, else the client's. Without a port.
 
     Of IPv6 the network of 64 bits: each line has one, and every address in it.
     """
-    found = forwarded.rpartition(",")[2].strip() or client
+    found = PORT.sub(r"\1\2", forwarded.rpartition(",")[2].strip()) or client
     with suppress(ValueError):  # not an address alone
         address = IPv6Address(found)
         return str(address.ipv4_mapped or IPv6Network((address, 64), strict=False))

@@ -81,7 +81,7 @@ class Workbench:
     def missing(self) -> list[str]:
         """What is not ready for a visitor: the model, which is loaded after the start; the data home, which must be writable."""
         loaded = self._registry is not None and self._registry.was_loaded("encoder", DEFAULT_ENCODER)
-        lacking = {"model": not loaded, "data home": bool(unwritable(self.settings.home))}
+        lacking = {"model": not loaded, "data home": self.settings.temporary or bool(unwritable(self.settings.home))}
         return [name for name, lacks in lacking.items() if lacks]
 
     def sweep(self) -> None:

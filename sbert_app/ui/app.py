@@ -130,6 +130,7 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
         "max_file_size": bench.settings.limits.file_bytes,
         "max_threads": THREADS,
         "state_session_capacity": PAGES_KEPT,
+        "share": False,  # whatever GRADIO_SHARE is
         "run_history": False,  # it would copy inputs and outputs to the browser's storage
         "footer_links": ["api"],
         "ssr_mode": False,

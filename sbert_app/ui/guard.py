@@ -88,7 +88,9 @@ class Guard:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if origin is None:
             linked = headers.get("sec-fetch-mode") == "navigate" and scope.get("method") == "GET"
-            return site == "cross-site" and not self._hosted and not (linked and not scope["path"].startswith(ENDPOINTS))
+            if self._hosted:  # an image on a foreign page may not log anybody out
+                return site == "cross-site" and not linked and scope["path"].startswith("/logout")
+            return site == "cross-site" and not (linked and not scope["path"].startswith(ENDPOINTS))
         name = host_name(origin.partition("://")[2])
         if self._hosted:  # behind a proxy the names may differ, but browsers send Sec-Fetch-Site
             return site == "cross-site" and name not in {*self._hub, *self._names}

@@ -1,6 +1,7 @@
 """Who sends a request: the door before all routes looks at login and address, and counts the bytes that are uploaded."""
 
 import asyncio
+import logging
 import os
 from importlib.util import find_spec
 from typing import Any
@@ -9,7 +10,7 @@ from gradio.oauth import _get_valid_oauth_info_from_session
 from gradio.utils import get_space
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -19,11 +20,15 @@ from sbert_app.runtime.quota_usage import SpentError
 from sbert_app.runtime.visitors import ASKING, Visitor, asking, network_address
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import BASIC, HUGGING_FACE, Settings
+from sbert_app.storage import FULL
 from sbert_app.users import Users
 from sbert_app.watching import OK, REFUSED, watched
 
+log = logging.getLogger(__name__)
+
 UPLOAD, TOOLS = "/gradio_api/upload", "/gradio_api/mcp"
 OF_A_SPACE = "OAUTH_CLIENT_ID", "OAUTH_CLIENT_SECRET", "OAUTH_SCOPES", "OPENID_PROVIDER_URL"
+NO_SPACE = "The disk that takes uploads is full. Whoever runs this app must free some space."
 MESSAGE = "After five wrong passwords, wait five minutes: until then the right one is refused too."
 
 
@@ -47,6 +52,8 @@ def login_options(settings: Settings) -> dict[str, Any]:
             with watched("page", "login") as login:
                 right = await asyncio.to_thread(users.check, name, password, ASKING.get().address)
                 login.outcome = OK if right else REFUSED
+                if not right:
+                    log.warning("a login was refused, from %s", ASKING.get().address)
                 return right
         except UserError as error:
             raise HTTPException(400, str(error)) from None  # the one status at which Gradio's page says something
@@ -77,12 +84,13 @@ class Door:
         request, settings = Request(scope), self._settings
         name = signed_in(request) if settings.login in (BASIC, HUGGING_FACE) else ""
         client = request.client.host if request.client else ""
-        address = network_address(request.headers.get("x-forwarded-for", "") if settings.hosted else "", client)
+        forwarded = ",".join(request.headers.getlist("x-forwarded-for")) if settings.hosted else ""
+        address = network_address(forwarded, client)
         scope["visitor"] = Visitor("", address, name) if settings.hosted else Visitor()
         with asking(Visitor("", address, name)):
             if settings.login == BASIC and not name and scope["path"].startswith(TOOLS):
                 await PlainTextResponse("Log in first.", 401)(scope, receive, send)
-            elif settings.hosted and scope["path"].startswith(UPLOAD) and scope["method"] == "POST":
+            elif scope["path"].startswith(UPLOAD) and scope["method"] == "POST":
                 await self._upload(scope, receive, send)
             else:
                 await self._app(scope, receive, send)
@@ -110,6 +118,13 @@ class Door:
                     used["bytes"] = received if status < 400 else 0
         except SpentError as error:
             await PlainTextResponse(str(error), 429)(scope, receive, send)
+        except ClientDisconnect:
+            log.info("an upload was given up")
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            log.error("uploads: %s", error)
+            await PlainTextResponse(NO_SPACE, 507)(scope, receive, send)
 
 
 def quota_route(bench: Workbench) -> Route:

@@ -131,6 +131,9 @@ def test_hosted_the_browser_tells_who_asks(hosted: Served, space: Served) -> Non
     assert own.status_code == space.ask(**hub).status_code == 200 and hosted.ask(**hub).status_code == 403
     for method, path in (("POST", "/gradio_api/upload"), ("GET", "/config")):
         assert space.ask(path, method, Origin="https://evil.example", Sec_Fetch_Site="cross-site").status_code == 403
+    linked = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate"}
+    image = hosted.ask("/logout", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors")
+    assert image.status_code == 403 and hosted.ask("/logout", **linked).status_code != 403
     framed = space.ask("/", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate", Sec_Fetch_Dest="iframe")
     assert framed.status_code == 200
 

@@ -1,6 +1,8 @@
 """Who may use the running app: by password, by Hugging Face against a stand-in provider, and what needs no login."""
 
+import asyncio
 import base64
+import errno
 import json
 import logging
 import os
@@ -16,6 +18,8 @@ from urllib.parse import parse_qs, urlparse
 import httpx
 import pytest
 from gradio_client import Client
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive, Scope, Send
 
 from sbert_app.errors import UserError
 from sbert_app.quotas import ANONYMOUS, SIGNED_IN, Quota
@@ -82,6 +86,9 @@ def test_each_try_to_log_in_is_a_line_of_the_log_without_the_name(app, caplog):
         log_in(app, "ann", password, "10.0.0.7")
     tried = [record.about for record in caplog.records if record.name == JOBS.name and record.about["job"] == "login"]
     assert [about["outcome"] for about in tried] == ["refused", "ok"] and "ann" not in json.dumps(tried)
+    assert [record.getMessage() for record in caplog.records if record.name == module.__name__] == [
+        "a login was refused, from 10.0.0.7"
+    ]
 
 
 def test_wrong_passwords_are_limited_and_the_sentence_says_so(app):
@@ -91,6 +98,9 @@ def test_wrong_passwords_are_limited_and_the_sentence_says_so(app):
     assert answer.status_code == 400 and answer.json() == {"detail": "Too many wrong passwords. Wait five minutes, then try again."}
     forged = {"x-forwarded-for": "1.1.1.1, 10.0.0.9"}  # what a visitor writes itself comes first
     again = httpx.post(f"{app.url}login", data={"username": "ann", "password": PASSWORD}, headers=forged)
+    assert "Too many" in again.text
+    lines = [("x-forwarded-for", "1.1.1.2"), ("x-forwarded-for", "10.0.0.9:5001")]  # of a proxy that adds a line of its own
+    again = httpx.post(f"{app.url}login", data={"username": "ann", "password": PASSWORD}, headers=lines)
     assert "Too many" in again.text
     assert log_in(app, "ann", PASSWORD, "10.0.0.8").status_code == 200
 
@@ -156,6 +166,30 @@ def test_uploaded_bytes_are_counted_and_refused_uploads_are_not(plain):
     chunked = httpx.post(f"{plain.url}gradio_api/upload", content=body, headers=headers)
     assert chunked.status_code == 200
     in_the_end(lambda: 80 < bytes_used(plain, "10.1.0.3") < 120)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "line"),
+    [(ClientDisconnect(), 500, "an upload was given up"), (OSError(errno.ENOSPC, "No space left on device"), 507, "uploads: ")],
+)
+def test_an_upload_that_is_given_up_or_finds_the_disk_full_is_no_fault_of_the_app(plain, caplog, error, status, line):
+    async def failing(scope: Scope, receive: Receive, send: Send) -> None:
+        raise error
+
+    async def answer() -> httpx.Response:
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(module.Door(failing, plain.bench)), base_url="http://app"
+        ) as client:
+            return await client.post("/gradio_api/upload", headers={"x-forwarded-for": "10.3.0.1"})
+
+    caplog.set_level(logging.INFO, module.__name__)
+    if status == 507:
+        given = asyncio.run(answer())
+        assert given.status_code == status and "disk that takes uploads is full" in given.text
+    else:
+        with pytest.raises(AssertionError):  # there is nobody to be answered
+            asyncio.run(answer())
+    assert line in caplog.text
 
 
 def index(app: served.Served, rows: int, address: str) -> str:

@@ -139,7 +139,10 @@ def _owner(bench: Workbench, owner: str) -> str:
     if not bench.settings.hosted:
         return ""
     if not isinstance(owner, str) or len(owner) < OWNER_LENGTH:
-        raise UserError("Your browser stores no data for this page, so runs cannot be kept. Allow it and reload the page.")
+        raise UserError(
+            "Runs are kept under a secret of your browser, which stores no data for this page. Allow it and reload the page. "
+            f"From a program, send a secret of at least {OWNER_LENGTH} letters as owner."
+        )
     return hashlib.sha256(owner.encode()).hexdigest()
 
 

@@ -310,7 +310,7 @@ def test_in_hosted_mode_nobody_sees_or_stops_anothers_run(hosted):
     for action in (running.state, running.stop, running.resume, running.delete, running.find):
         with pytest.raises(UserError, match="no such run"):
             action(hosted, run_id, BERTA)
-        with pytest.raises(UserError, match="Your browser stores no data"):
+        with pytest.raises(UserError, match="which stores no data"):
             action(hosted, run_id, "")
     with pytest.raises(UserError, match="no such run"):
         running.rename(hosted, run_id, "mine", BERTA)
