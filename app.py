@@ -3,7 +3,9 @@
 import logging
 import os
 import signal
+import socket
 import sys
+import tempfile
 import threading
 import time
 from importlib.util import find_spec
@@ -55,12 +57,17 @@ def leave(*_: Any) -> NoReturn:
 
 
 def serve(settings: "Settings") -> NoReturn:
-    """Open the app and wait for a signal. Raises UserError where its address is taken."""
+    """Open the app and wait for a signal. Raises UserError where its address is taken, or of another machine."""
     from sbert_app.errors import UserError
     from sbert_app.homes import clean_uploads
     from sbert_app.runtime.workbench import Workbench, warm_up
     from sbert_app.ui.gradio_changes import bound_heads, log_in_one_line, no_stubs, use_lean_pages
 
+    os.environ["GRADIO_TEMP_DIR"] = f"{tempfile.gettempdir()}/gradio"  # uploads end with the process
+    try:
+        socket.create_server((settings.address, settings.port or 0)).close()
+    except OSError as error:
+        raise UserError(f"Cannot serve as GRADIO_SERVER_NAME and GRADIO_SERVER_PORT say: {error.strerror}.") from None
     with no_stubs():
         from sbert_app.ui.app import build_app, launch_options
 

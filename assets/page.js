@@ -15,6 +15,7 @@
   }
 
   function unfold(open) {
+    if (!open && document.getElementById('corpus-panel')?.contains(document.activeElement)) menu()?.focus();
     document.body.classList.toggle('corpus-open', open);
     menu()?.setAttribute('aria-expanded', open);
   }
@@ -60,10 +61,11 @@
     return JSON.stringify({ tab, corpus, query, filters, session, left_by, kept });
   }
 
-  // Open a tab by the name on it, or by its name in the address.
+  // Open a tab by the name on it, or by its name in the address. Returns its button.
   function tab(name) {
     const button = tabs().find(each => each.textContent.trim().toLowerCase() === name.toLowerCase());
     if (button?.ariaSelected !== 'true') button?.click();
+    return button;
   }
 
   // Click a button of the tab that is being shown, as soon as it is there.
@@ -190,7 +192,7 @@
     if (event.target.closest('#index-again')) unfold(true);  // there is its progress
     event.target.closest('[data-close]')?.closest('p').remove();
     const way = event.target.closest('button[data-tab]');
-    if (way) tab(way.dataset.tab);
+    if (way) tab(way.dataset.tab)?.focus({ preventScroll: true });
     if (way?.dataset.press) press(way.dataset.press);
     if (event.target.closest('#hits button[data-top]')) listed = document.querySelectorAll('#hits .hit').length;
     const more = event.target.closest('button[data-unfold]');

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
+from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from sbert_app.corpus.cache import EmbeddingCache
@@ -79,9 +81,10 @@ class Workbench:
             return self._registry
 
     def missing(self) -> list[str]:
-        """What is not ready for a visitor: the model, which is loaded after the start; the data home, which must be writable."""
+        """What is not ready for a visitor: the model, which is loaded after the start; folders, which must be writable."""
         loaded = self._registry is not None and self._registry.was_loaded("encoder", DEFAULT_ENCODER)
-        lacking = {"model": not loaded, "data home": self.settings.temporary or bool(unwritable(self.settings.home))}
+        lacking = {"model": not loaded, "data home": self.settings.temporary or unwritable(self.settings.home)}
+        lacking["temporary folder"] = unwritable(Path(gettempdir()))
         return [name for name, lacks in lacking.items() if lacks]
 
     def sweep(self) -> None:

@@ -127,7 +127,7 @@ def test_in_high_contrast_what_is_chosen_has_a_frame_and_marked_words_stand_out(
     assert [name for name, width in zip(TABS, widths, strict=True) if width == "2px"] == ["Search"]
 
 
-def test_before_something_is_deleted_the_keys_go_to_keep(shared_page, write):
+def test_before_something_is_deleted_the_keys_go_to_keep_and_from_a_closed_menu_to_its_button(shared_page, write):
     page = shared_page
     upload(page, write("short.csv", "text\nIt rains\nIt snows\nIt is hot\n"))
     index(page, "short.csv")
@@ -136,3 +136,7 @@ def test_before_something_is_deleted_the_keys_go_to_keep(shared_page, write):
     expect(page.locator(".card.asking [data-corpus=cancel]")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Delete short.csv")).to_be_focused()
+    page.get_by_role("button", name="Example: Household advice", exact=True).press("Enter")
+    expect(page.locator("#corpus-menu button")).to_be_focused()
+    page.locator("#corpus-notice").get_by_role("button", name="Search it").press("Enter")
+    expect(page.get_by_role("tab", name="Search", exact=True)).to_be_focused()
