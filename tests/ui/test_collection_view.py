@@ -73,9 +73,11 @@ def test_no_raw_id_is_on_screen_or_in_the_file():
     assert next(view.hit_records(result(DENSE).hits[0]))["row"] == "1 of b.csv"
 
 
-def test_the_panel_names_what_the_app_offers_and_the_command_to_make_one(shared_bench):
-    offering = SimpleNamespace(settings=replace(shared_bench.settings, collections=("/data/a", "/data/b")))
+def test_the_panel_names_what_the_app_offers_and_the_command_to_make_one(shared_bench, tmp_path, caplog):
+    (tmp_path / "a").mkdir()
+    offering = SimpleNamespace(settings=replace(shared_bench.settings, collections=(f"{tmp_path}/a", "/data/b")))
     with gr.Blocks():
         panel = panels.CollectionPanel(offering, gr.State())
     assert panel.address.info == f"{panels.FORMS} Or a name: a, b."
+    assert caplog.messages == ["SBERT_STUDIO_COLLECTIONS lists /data/b, and there is no such folder"]
     assert panels.HOW_TO_MAKE.count("python -m sbert_app index FILES --store FOLDER") == 2  # shown, and copied

@@ -1,13 +1,16 @@
 """Two parts of the corpus panel: index a file, of which a large one is open at once; and open a collection by its address."""
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
 
+from sbert_app.collections import parse
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.jobs.corpus.job import INDEXING, index, index_again, unread_table, waiting_table
 from sbert_app.jobs.corpus.opening import other_index
@@ -18,6 +21,8 @@ from sbert_app.step import Step
 from sbert_app.ui.corpus import view
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, dimming, handler
+
+log = logging.getLogger(__name__)
 
 ELEMENT = "open-collection"
 SHOWN_FIRST = 1.0  # seconds in which the page shows an unread corpus, before the model takes the processor
@@ -101,6 +106,9 @@ class CollectionPanel:
     def __init__(self, bench: Workbench, session: gr.State) -> None:
         self._bench, self._session = bench, session
         names, hosted = list(listed(bench.settings)), bench.settings.hosted
+        for listed_at in map(parse, bench.settings.collections):
+            if listed_at.kind == "folder" and not Path(listed_at.uri).expanduser().is_dir():
+                log.warning("SBERT_STUDIO_COLLECTIONS lists %s, and there is no such folder", listed_at.uri)
         forms = FORMS + (f" Or a name: {', '.join(names)}." if names else "")
         with gr.Accordion("Open a collection", open=False, visible=bool(names) or not hosted, elem_id=ELEMENT):
             gr.HTML(html.hint(ABOUT), js_on_load=None)
