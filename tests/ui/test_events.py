@@ -112,3 +112,9 @@ def test_an_element_that_waits_is_usable_again_after_an_error_too():
         dimming("made", button.click, lambda: None)
     after = [event["trigger_only_on_failure"] for event in page.config["dependencies"] if event["trigger_after"] is not None]
     assert sorted(after) == [False, True]
+
+
+def test_a_run_that_was_replaced_changes_nothing_when_it_ends_since_gradio_repeats_its_last_updates():
+    job, start, _ = long_job(lambda job, session: [job.busy("Sorting")])
+    *_, last = start(Session())
+    assert last == {job.stage: gr.skip()}

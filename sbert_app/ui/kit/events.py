@@ -188,15 +188,17 @@ class LongJob:
     def _stoppable(self, work: Callable[..., Any]) -> Callable[..., Any]:
         """Repeat a stop at each step: the page shows the button before the run has begun that it stops.
 
-        Repeat how the buttons are, too: of two updates that come within a frame, a busy page loses the first.
+        Repeat how the buttons are, too: of two updates that come within a frame, a busy page loses the first. And change nothing
+        at the end of a run that another has replaced: Gradio repeats the last updates, over what the other may have shown.
         """
 
         @functools.wraps(work)
         def steps(session: Session, *args: Any) -> Generator[Any, None, bool]:
             self._asked.discard(session)
             buttons: Updates = {}
-            stopped = False
+            stopped = busy = False
             for step in work(session, *args):
+                busy = step[self.stop].visible if self.stop in step else busy
                 buttons |= {button: step[button] for button in (*self.starts, self.stop) if button in step}
                 if stopped := session in self._asked:
                     self._stop(session)
@@ -204,6 +206,8 @@ class LongJob:
                 yield buttons | step
             if session.closed:  # meanwhile: its work said nothing more
                 raise UserError(ENDED)
+            if busy:
+                yield {self.stage: gr.skip()}
             return stopped
 
         return steps
