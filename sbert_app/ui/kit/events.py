@@ -198,7 +198,7 @@ class LongJob:
             buttons: Updates = {}
             stopped = busy = False
             for step in work(session, *args):
-                busy = step[self.stop].visible if self.stop in step else busy
+                busy = step[self.stop].constructor_args["visible"] if self.stop in step else busy
                 buttons |= {button: step[button] for button in (*self.starts, self.stop) if button in step}
                 if stopped := session in self._asked:
                     self._stop(session)
