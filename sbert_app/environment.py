@@ -11,51 +11,47 @@ from sbert_app.errors import UserError
 from sbert_app.quotas import read_quotas
 from sbert_app.settings import ANY_ADDRESS, BASIC, HOSTED_LIMITS, OFF, Limits, Settings, one_of
 
-NAMES = {
-    f"SBERT_STUDIO_{name}"
-    for name in (
-        "COLLECTIONS DEVICE ENGINE HOME HOSTED HOSTS KEY LOG LOGIN MCP METRICS MODELS PRECISION QUOTAS RESET STORE_TOKEN USERS"
-    ).split()
-}
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
 
 
-def settings_from_environment(env: Mapping[str, str] = os.environ) -> Settings:
+def settings_from_environment(environment: Mapping[str, str] = os.environ) -> Settings:
     """Read `SBERT_STUDIO_*` and Gradio's address. In a Hugging Face Space (`SPACE_ID`), hosted is the default. Raises UserError."""
-    if unknown := sorted(name for name in env if name.startswith("SBERT_STUDIO_") and name not in NAMES):
-        raise UserError(f"There is no setting {unknown[0]}. All are in docs/settings.md.")
-    if env.get("SBERT_STUDIO_USERS") and env.get("SBERT_STUDIO_LOGIN") != BASIC:
-        raise UserError("SBERT_STUDIO_USERS lists who may log in, but nobody has to. Set SBERT_STUDIO_LOGIN=basic too.")
+    env = dict(environment)  # what is read is taken out: nothing of ours may be left
     hosted = _flag(env, "SBERT_STUDIO_HOSTED", bool(env.get("SPACE_ID")))
-    address, hosts = env.get("GRADIO_SERVER_NAME") or "127.0.0.1", _hosts(env.get("SBERT_STUDIO_HOSTS", ""))
+    address, hosts = env.get("GRADIO_SERVER_NAME") or "127.0.0.1", _hosts(env.pop("SBERT_STUDIO_HOSTS", ""))
     if address in ANY_ADDRESS:
         hosts += socket.gethostname(), f"{socket.gethostname()}.local"
-    device = env.get("SBERT_STUDIO_DEVICE") or "auto"
+    quotas, device = env.pop("SBERT_STUDIO_QUOTAS", ""), env.pop("SBERT_STUDIO_DEVICE", "") or "auto"
     lent = device != "cpu" and env.get("SPACES_ZERO_GPU", "").lower() in YES and find_spec("spaces") is not None
-    return Settings(
-        home=_home(env.get("SBERT_STUDIO_HOME", "")),
+    settings = Settings(
+        home=_home(env.pop("SBERT_STUDIO_HOME", "")),
         device="cpu" if lent else device,
-        precision=env.get("SBERT_STUDIO_PRECISION") or "auto",
-        engine=env.get("SBERT_STUDIO_ENGINE") or "auto",
+        precision=env.pop("SBERT_STUDIO_PRECISION", "") or "auto",
+        engine=env.pop("SBERT_STUDIO_ENGINE", "") or "auto",
         hosted=hosted,
-        allowed_models=_names(env.get("SBERT_STUDIO_MODELS", "")),
+        allowed_models=_names(env.pop("SBERT_STUDIO_MODELS", "")),
         limits=HOSTED_LIMITS if hosted else Limits(),
         address=address,
         port=_port(env.get("GRADIO_SERVER_PORT", "")),
         space=hosted and bool(env.get("SPACE_ID")),
         mcp=_flag(env, "SBERT_STUDIO_MCP", False),
         metrics=_flag(env, "SBERT_STUDIO_METRICS", False),
-        log=env.get("SBERT_STUDIO_LOG") or "text",
-        key=_key(env.get("SBERT_STUDIO_KEY", "")),
-        collections=_names(env.get("SBERT_STUDIO_COLLECTIONS", "")),
-        store_token=env.get("SBERT_STUDIO_STORE_TOKEN", "").strip(),
-        login=env.get("SBERT_STUDIO_LOGIN") or OFF,
-        users=Path(env["SBERT_STUDIO_USERS"]).expanduser() if env.get("SBERT_STUDIO_USERS") else None,
-        quotas=read_quotas(env.get("SBERT_STUDIO_QUOTAS", "")) if hosted else {},
-        reset_minutes=_minutes(env.get("SBERT_STUDIO_RESET", "")),
+        log=env.pop("SBERT_STUDIO_LOG", "") or "text",
+        key=_key(env.pop("SBERT_STUDIO_KEY", "")),
+        collections=_names(env.pop("SBERT_STUDIO_COLLECTIONS", "")),
+        store_token=env.pop("SBERT_STUDIO_STORE_TOKEN", "").strip(),
+        login=env.pop("SBERT_STUDIO_LOGIN", "") or OFF,
+        users=Path(users).expanduser() if (users := env.pop("SBERT_STUDIO_USERS", "")) else None,
+        quotas=read_quotas(quotas) if hosted else {},
+        reset_minutes=_minutes(env.pop("SBERT_STUDIO_RESET", "")),
         hosts=hosts + _proxy_name(env.get("GRADIO_ROOT_PATH", "")),
         zero_gpu=lent,
     )
+    if unknown := [name for name in env if name.startswith("SBERT_STUDIO_")]:
+        raise UserError(f"There is no setting {unknown[0]}. All are in docs/settings.md.")
+    if settings.users and settings.login != BASIC:
+        raise UserError("SBERT_STUDIO_USERS lists who may log in, but nobody has to. Set SBERT_STUDIO_LOGIN=basic too.")
+    return settings
 
 
 def _home(path: str) -> Path:
@@ -121,7 +117,7 @@ def _proxy_name(path: str) -> tuple[str, ...]:
     return (name,) if name else ()
 
 
-def _flag(env: Mapping[str, str], name: str, default: bool) -> bool:
-    value = env.get(name, "").lower()
+def _flag(env: dict[str, str], name: str, default: bool) -> bool:
+    value = env.pop(name, "").lower()
     one_of(name, value or NO[0], YES + NO)
     return value in YES if value else default

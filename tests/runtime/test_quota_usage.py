@@ -201,6 +201,13 @@ def test_what_is_counted_stays_bounded(clock):
     assert len(counts._counts) <= MOST_COUNTS
 
 
+def test_a_clock_that_is_set_back_begins_a_new_period(clock):
+    counts = Counts(60, clock)
+    counts.of("ann").amount = 40
+    clock.now -= 3 * 86_400
+    assert counts.of("ann").amount == 0
+
+
 def test_seconds_on_the_device_are_the_visitors_whose_step_it_is(monkeypatch):
     usage, now = usage_of(device_seconds=10), [0.0]
     device = Device(usage)
