@@ -61,7 +61,7 @@ def serve(settings: "Settings") -> NoReturn:
     from sbert_app.errors import UserError
     from sbert_app.homes import clean_uploads
     from sbert_app.runtime.workbench import Workbench, warm_up
-    from sbert_app.ui.gradio_changes import bound_heads, log_in_one_line, no_stubs, use_lean_pages
+    from sbert_app.ui.gradio_changes import bound_heads, log_in_one_line, no_stubs, speak_english, use_lean_pages
 
     os.environ["GRADIO_TEMP_DIR"] = f"{tempfile.gettempdir()}/gradio"  # uploads end with the process
     try:
@@ -78,6 +78,7 @@ def serve(settings: "Settings") -> NoReturn:
     bench = Workbench(settings)
     bound_heads()
     log_in_one_line()
+    speak_english()
     page = build_app(bench)
     warming = threading.Timer(WARM_UP_DELAY, warm_up, [bench, lambda: wait_for_a_page(bench)])
     warming.daemon = True

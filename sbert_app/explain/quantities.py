@@ -37,9 +37,11 @@ DAYS = ("yesterday", "today", "tomorrow")
 NAMES = {name: kind for kind, names in (("weekday", WEEKDAYS), ("month", MONTHS), ("day", DAYS)) for name in names}
 CLOCK = re.compile(r"\b(\d{1,2})(?:[:.](\d\d))?\s?([ap])\.?m\b\.?|\b(\d{1,2}):(\d\d)\b")
 TIMES, DECIMAL_COMMA = re.compile(r"(?<=\d) ?[x×] ?(?=\d)"), re.compile(r"(?<![\d.,])(\d+),(\d\d?)(?![.,]?\d)")
-# A number glued to letters on its left is part of a name; one glued to "m" is metres, minutes or millions: neither is read.
+# A number glued to letters is part of a name, such as E27 or A4; one glued to "m" is metres, minutes or millions.
+CODE = re.compile(r"([a-z]*)(\d+(?:\.\d+)?)(m?)")
 TOKEN = re.compile(
-    r"(?<![\w.])\d+(?:st|nd|rd|th)\b|(?<![a-z0-9.,])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?!\d*m\b)|per cent|°[cf]|[$€£%]|[a-z]+"
+    r"(?<![\w.])\d+(?:st|nd|rd|th)\b|(?<![\w.,])(?:[a-z]+\d+|\d+(?:\.\d+)?m)(?!\w|\.\d)|"
+    r"(?<![a-z0-9.,])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?!\d*m\b)|per cent|°[cf]|[$€£%]|[a-z]+"
 )
 ROUNDED = 0.03  # share: 30 miles and 48 km are the same
 SIGNED = {"share", "dollars", "euros", "pounds"}  # units that are rarely left out
@@ -52,7 +54,7 @@ BEFORE_PRONOUN, AFTER_PRONOUN = {"no", "any", "every", "some", "this", "that", "
 class Quantity:
     """A number or date as written. `dimension` is "" without a unit; `converted` is the value in its dimension's basic unit."""
 
-    kind: str  # "number", "year", "ordinal", "clock", "weekday", "month" or "day"
+    kind: str  # "number", "number of e" in E27, "year", "ordinal", "clock", "weekday", "month" or "day"
     value: float
     dimension: str
     converted: float
@@ -104,6 +106,9 @@ def quantities(sentence: str) -> Iterator[Quantity]:
             yield Quantity(NAMES[token], float(list(NAMES).index(token)), "", 0.0, shown)
         elif (token in ORDINALS and tokens[position - 1] in DETERMINERS) or re.fullmatch(r"\d+(st|nd|rd|th)", token):
             yield Quantity("ordinal", ORDINALS.get(token) or float(token[:-2]), "", 0.0, token)
+        elif (code := CODE.fullmatch(token)) and (letters := code[1] + code[3]):
+            written = re.search(token, sentence, re.IGNORECASE)
+            yield Quantity(f"number of {letters}", float(code[2]), "", 0.0, written[0] if written else token)
         elif length := _number_length(tokens, position):
             yield _number(tokens, position, length)
             position += length - 1

@@ -1,4 +1,4 @@
-"""What the app changes in Gradio: its import, the memory of a page, its queue, what is logged, how long a request head may take.
+"""What the app changes in Gradio: its import, memory and language of a page, its queue, its log, how long a request head may take.
 
 Gradio rewrites 81 type stubs for editors at every import, two seconds of work nobody here reads: `no_stubs` spares that.
 """
@@ -134,6 +134,16 @@ class BoundedHeads(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
         if self._late is not None:
             self._late.cancel()
             self._late = None
+
+
+def speak_english() -> None:
+    """Make the page name English as its language: Gradio takes the browser's, for its own few words and for screen readers."""
+    from gradio.routes import templates
+    from jinja2 import FunctionLoader
+
+    loader, head = cast(Any, templates.env.loader), "<head>"
+    english = f"{head}<script>Object.defineProperty(navigator, 'language', {{ value: 'en' }})</script>"
+    templates.env.loader = FunctionLoader(lambda name: loader.get_source(templates.env, name)[0].replace(head, english, 1))
 
 
 def bound_heads() -> None:

@@ -53,7 +53,9 @@ def served(home: Path, hosted: bool, collections: tuple[str, ...] = (), **settin
     from sbert_app.runtime.workbench import Workbench, close, warm_up
     from sbert_app.settings import Settings
     from sbert_app.ui.app import build_app, launch_options
+    from sbert_app.ui.gradio_changes import speak_english
 
+    speak_english()
     wait_until_idle()
     bench = Workbench(Settings(home=home, device="cpu", hosted=hosted, collections=collections, **settings))
     if not hosted:
@@ -102,9 +104,10 @@ SELDOM = """(() => {
 def new_context(browser: Any, url: str) -> Any:
     """A context with a small page that stays open: it keeps the process alive that has compiled the scripts of the next page.
 
-    Of a visitor who asked for less motion: the points of a map that is being drawn would move for four seconds of a processor.
+    Of a visitor who asked for less motion, for the points of a map that is being drawn would move for four seconds of a processor;
+    and whose browser speaks German, for the app is in English all the same.
     """
-    context = browser.new_context(accept_downloads=True, reduced_motion="reduce")
+    context = browser.new_context(accept_downloads=True, reduced_motion="reduce", locale="de-DE")
     context.add_init_script(SELDOM)
     context.new_page().goto(f"{url}favicon.ico")
     return context

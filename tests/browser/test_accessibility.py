@@ -34,6 +34,7 @@ def everywhere(page: Page) -> list[str]:
 
 def test_nothing_serious_and_nothing_sideways_on_any_tab(visit, write):
     page = visit(width=390)
+    assert page.locator("html").get_attribute("lang") == "en"
     broken_rules = {}
     go_to(page, "Search")
     expect(page.locator(".start:visible")).to_be_visible()
