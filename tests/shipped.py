@@ -12,7 +12,8 @@ import numpy as np
 from sbert_app.corpus.cache import SHIPPED, EmbeddingCache
 from sbert_app.corpus.growing import SHIPPED_WORDS
 from sbert_app.corpus.ranking.lexical import WORD
-from sbert_app.corpus.reader import guess_column, read_corpus
+from sbert_app.corpus.reader import read_corpus
+from sbert_app.corpus.text_column import guess_column
 from sbert_app.explain.scale import reference_pairs
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware

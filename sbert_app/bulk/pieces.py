@@ -11,7 +11,8 @@ import pandas as pd
 
 from sbert_app.bulk.reading import Chunk, Tally, chunks
 from sbert_app.collections.collection import Facts
-from sbert_app.corpus.reader import guess_column, joined_cells
+from sbert_app.corpus.reader import joined_cells
+from sbert_app.corpus.text_column import guess_column
 from sbert_app.corpus.values import read
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits

@@ -19,8 +19,9 @@ from sbert_app.tables.binary import INDEX, text_cells
 from sbert_app.tables.collecting import distinct_names
 from sbert_app.tables.decoding import TextFile, kind_of, open_text
 from sbert_app.tables.delimited import Rows, csv_rows, tsv_rows
+from sbert_app.tables.header import with_header
 from sbert_app.tables.table import LINE_COLUMN
-from sbert_app.tables.text import cell, with_header
+from sbert_app.tables.text import cell
 
 HIDDEN = (".", "_")  # how names of files begin that tools leave beside data
 CHUNK_ROWS = 1024

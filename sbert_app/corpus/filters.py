@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -146,8 +147,10 @@ def _filter_column(cells: "pd.Series[str]", counts: Mapping[str, int]) -> Filter
         sample = cells.iloc[:: -(-len(cells) // SAMPLED) or 1]
         if (numbers := read(sample)) and np.isfinite(numbers.values).any():
             low, high = (str(sample.iloc[int(pick(numbers.values))]) for pick in (np.nanargmin, np.nanargmax))
-            bars, _ = np.histogram(numbers.values[np.isfinite(numbers.values)], BARS)
-            return FilterColumn(str(cells.name), ends=(low, high), bars=tuple(bars.tolist()))
+            bars = list[int]()
+            with suppress(ValueError):  # no float lies between two such numbers
+                bars = np.histogram(numbers.values[np.isfinite(numbers.values)], BARS)[0].tolist()
+            return FilterColumn(str(cells.name), ends=(low, high), bars=tuple(bars))
     alike: dict[str, list[str]] = {}
     for value in counts:
         alike.setdefault(value.strip().casefold(), []).append(value)

@@ -1,6 +1,5 @@
 """Read a corpus from a table: one column (or several, joined) is the sentence, all others become metadata."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,15 +15,7 @@ from sbert_app.settings import Limits
 from sbert_app.tables import SPREADSHEET, Form, Skip, Table
 from sbert_app.wording import amount, row_list
 
-SENTENCE_NAMES = (
-    "sentence", "sentences", "text", "texts", "sentence1", "question", "query", "message", "content", "body",
-    "description", "comment", "review", "title", "abstract", "utterance", "summary", "premise", "anchor",
-)  # fmt: skip
-
 WORDS_OF_A_PART = 3  # a text of so many words is looked for inside of rows too
-
-# In scripts without spaces each character counts as a word.
-WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W\d_]+")
 
 
 def free_names(columns: Iterable[Any], taken: Iterable[str]) -> Iterator[str]:
@@ -125,32 +116,6 @@ class Corpus:
             texts[" + ".join(self.columns[1:])] = [text[end:].strip() for text, end in cut]
         others = [column for column in self.metadata.columns if column not in texts]
         return self.metadata.assign(**texts)[[*others[: self.place], *texts, *others[self.place :]]]
-
-
-def guess_column(frame: pd.DataFrame) -> str:
-    """Guess the sentence column: by its name, else by the most distinct words per row."""
-    if name := named(frame, SENTENCE_NAMES):
-        return name
-    wordiness = {str(name): cells.nunique() * words_a_cell(cells) for name, cells in frame.head(200).items()}
-    return max(wordiness, key=lambda name: wordiness[name])
-
-
-def named(frame: pd.DataFrame, names: Sequence[str]) -> str:
-    """The first column with one of these names, in the order of the names; "" if there is none."""
-    return next((column for name in names for column in frame.columns if plain_name(column) == name), "")
-
-
-def plain_name(column: str) -> str:
-    return re.sub(r"[\s-]+", "_", column.strip().lower())
-
-
-def words_a_cell(cells: "pd.Series[str]") -> float:
-    return float(np.mean([len(WORD.findall(cell)) for cell in cells]))
-
-
-def looks_like_prose(frame: pd.DataFrame, column: str) -> bool:
-    """Whether the column's cells hold more than one word on average."""
-    return words_a_cell(frame.head(200)[column]) > 1
 
 
 def read_corpus(table: Table, columns: Sequence[str], limits: Limits) -> Corpus:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sbert_app.corpus.cell_reading import COMMA, KINDS, MAY_BE_VERSION, OPPOSITE, POINT, Readings, last_moment
+from sbert_app.corpus.cell_reading import COMMA, KINDS, MAY_BE_VERSION, MOMENT, OPPOSITE, POINT, Readings, last_moment
 from sbert_app.errors import UserError
 from sbert_app.wording import amount
 
@@ -81,7 +81,9 @@ def read(cells: "pd.Series[str]") -> Values | None:
     filled = sum(count for text, count in zip(texts, rows.tolist(), strict=True) if text)
     most, best = 0, ""
     chosen: Sequence[Readings] = ()
-    for kind, reader in KINDS.items():
+    moments = all(MOMENT.fullmatch(text) for text in texts if text)
+    for kind in sorted(KINDS, key=lambda kind: kind != "date") if moments else KINDS:
+        reader = KINDS[kind]
         readings = [reader(text) if text else {} for text in texts]
         count = _rows_read(readings, rows)
         if count < SURE_SHARE * filled:

@@ -114,6 +114,7 @@ def _retrieval(tables: dict[Path, Table]) -> Iterator[DataSet | UserError]:
     """The data sets of corpus, queries and judgements (qrels) in one folder; of several parts the test part. Takes them out."""
     for folder in sorted({path.parent for path in tables}):
         here = {plain_name(path).lower(): path for path in tables if path.parent == folder}
+        here |= {f"qrels_{plain_name(path)}".lower(): path for path in tables if path.parent == folder / "qrels"}  # as BEIR has it
         files = [here.get(f"{name}_test", here.get(name)) for name in ("corpus", "queries", "qrels")]
         if None in files:
             continue

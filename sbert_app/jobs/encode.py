@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sbert_app.corpus.reader import guess_column, read_corpus
+from sbert_app.corpus.reader import read_corpus
+from sbert_app.corpus.text_column import guess_column
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import option, output
 from sbert_app.models.files.listing import ModelInfo, listed

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
+from sbert_app.corpus.reader import Corpus, read_corpus
+from sbert_app.corpus.text_column import guess_column
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import judge
 from sbert_app.grid.loading import of_cross_encoder, of_encoder

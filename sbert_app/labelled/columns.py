@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from sbert_app.corpus.reader import named, plain_name, words_a_cell
+from sbert_app.corpus.text_column import named, plain_name, words_a_cell
 from sbert_app.errors import UserError
 from sbert_app.tables.table import SHEET
 
@@ -30,6 +30,7 @@ BLANKS = frozenset(("", "-", "?", "n/a", "na", "nan", "none", "null"))  # no lab
 NLI_CODES, ENTAILMENT, NO_GOLD = ("0", "1", "2"), "0", "-1"  # of entailment, neutral, contradiction, as SNLI and MNLI are published
 SAMPLE = 500  # rows
 MOST_VALUES = 10  # different values of a column that may hold labels
+LEAST_GRADE, MOST_GRADE = -1.0, 10.0  # of a column without a known name: other numbers may be lengths or years
 
 
 @dataclass(frozen=True)
@@ -155,12 +156,14 @@ def _prose(frame: pd.DataFrame, exclude: set[str]) -> list[str]:
 
 
 def _likely_target(frame: pd.DataFrame, exclude: set[str]) -> str:
-    """The first column of few different values or of numbers, "" if there is none."""
-    for column in frame.columns:
-        if column not in exclude:
-            cells = frame[column].head(SAMPLE).str.strip()
-            filled = [cell for cell in cells if cell]
-            numeric = sum(number(cell) is not None for cell in filled)
-            if filled and (1 < len(set(filled)) <= MOST_VALUES or (numeric > len(filled) / 2 and not is_id(filled))):
-                return column
-    return ""
+    """The first column of grades such as 3.8, else the first of few different values or of numbers; "" if there is none."""
+    likely = list[str]()
+    for column in (name for name in frame.columns if name not in exclude):
+        filled = [cell for cell in frame[column].head(SAMPLE).str.strip() if cell]
+        numbers = [value for cell in filled if (value := number(cell)) is not None]
+        in_range = len(numbers) == len(filled) and all(LEAST_GRADE <= value <= MOST_GRADE for value in numbers)
+        if in_range and any(value % 1 for value in numbers):
+            return column
+        if filled and (1 < len(set(filled)) <= MOST_VALUES or (len(numbers) > len(filled) / 2 and not is_id(filled))):
+            likely.append(column)
+    return next(iter(likely), "")

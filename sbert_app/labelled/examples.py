@@ -138,7 +138,8 @@ def _remarks(examples: Examples, mapping: ColumnRoles, spellings: list[str], cut
     """What to tell of the examples. spellings: all labels as written; cut: rows with more than `most` characters."""
     remarks = []
     if examples.kind == "labelled":
-        if variants := sorted({label for label in spellings if label} - set(examples.labels)):
+        known = {label.casefold() for label in examples.labels}
+        if variants := sorted({label for label in spellings if label.casefold() in known} - set(examples.labels)):
             remarks.append(f"Labels that differ in capitals only count as one: {', '.join(variants[:5])}.")
         if mapping.positive not in examples.labels and not guess_positive(examples.labels)[1]:
             same = examples.labels[examples.positive]

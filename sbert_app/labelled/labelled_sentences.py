@@ -7,7 +7,8 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.corpus.reader import guess_column, named, read_corpus
+from sbert_app.corpus.reader import read_corpus
+from sbert_app.corpus.text_column import guess_column, named
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import guess_mapping, guess_positive
 from sbert_app.labelled.examples import check_columns, read_examples

@@ -9,14 +9,22 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sbert_app.corpus.reader import words_a_cell
+from sbert_app.corpus.text_column import words_a_cell
 from sbert_app.errors import UserError
-from sbert_app.labelled.columns import BLANKS, guess_mapping, guess_positive, is_id, named_targets, number
+from sbert_app.labelled.columns import (
+    BLANKS,
+    LEAST_GRADE,
+    MOST_GRADE,
+    guess_mapping,
+    guess_positive,
+    is_id,
+    named_targets,
+    number,
+)  # fmt: skip
 
 SAMPLE = 200  # rows
 FEW_VALUES, OFTEN = 3, 4
 NO_LABELS = "none"
-LOWEST, HIGHEST = -1.0, 10.0  # grades of a column without a known name: other numbers may be lengths or years
 MOST_TEXTS = 10  # different labels that are texts
 GRADED, TWO_VALUED = "scored", "labelled"  # as in columns.KINDS
 WAY_OUT = "Choose a column of numbers, or of two values such as same and different, or none."
@@ -116,7 +124,7 @@ def _looks_like_labels(column: str, cells: list[str]) -> bool:
     if labels is None or is_id(filled) or (len(set(filled)) == len(filled) > 1 and not _numeric(filled)):
         return False
     low, high = labels.bounds
-    return labels.kind != GRADED or (low >= LOWEST and high <= HIGHEST)
+    return labels.kind != GRADED or (low >= LEAST_GRADE and high <= MOST_GRADE)
 
 
 def _numeric(cells: list[str]) -> bool:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from sbert_app.corpus.reader import Corpus, joined_cells, named
+from sbert_app.corpus.reader import Corpus, joined_cells
+from sbert_app.corpus.text_column import named
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import number
 from sbert_app.tables import Table

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
+from sbert_app.corpus.reader import Corpus, read_corpus
+from sbert_app.corpus.text_column import guess_column
 from sbert_app.errors import UserError
 from sbert_app.explain.scale import Calibration, Pairs, References, Scale, reference_pairs
 from sbert_app.runtime.device import Embedder

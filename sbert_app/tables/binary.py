@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE, Limits
-from sbert_app.tables.collecting import Collector, check_size, first_row
+from sbert_app.tables.collecting import Collector, check_size
+from sbert_app.tables.header import SNIFFED_LINES, with_header
 from sbert_app.tables.table import SHEET, Content
-from sbert_app.tables.text import cell, without_blank_end
-from sbert_app.wording import amount, storable
+from sbert_app.tables.text import cell
+from sbert_app.wording import storable
 
 BATCH_ROWS = 8192
 SHEETS = "xl/worksheets/"
 INDEX = "__index_level_"  # prefix of the columns of an unnamed pandas index
-HEAD = 50  # rows in which the header is looked for
 LEAST_ROWS = 10  # of a table: a first sheet with fewer is passed over if another has them
 SPREADSHEET_ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
 
@@ -62,10 +62,7 @@ def read_xlsx(path: Path, name: str, limits: Limits) -> Content:
     table = Collector(name, limits, first.header if len(read) == 1 else [*first.header, SHEET])
     for number, row in enumerate(rows, 1):
         table.add_any(number, row)
-    notes = [_which(read, sheets)] if len(sheets) > 1 else []
-    if first.above:
-        notes.append(f"{amount(first.above, 'row')} above the header left out.")
-    return table.content(notes)
+    return table.content([*([_which(read, sheets)] if len(sheets) > 1 else []), *first.notes])
 
 
 def _which(read: "list[_Sheet]", sheets: "list[_Sheet]") -> str:
@@ -142,12 +139,12 @@ def _shared_bytes(batch: Any) -> int:
 
 
 class _Sheet(NamedTuple):
-    """header: [] of a blank sheet; rows: those below it; above: rows above it; filled: rows among the first that are not blank."""
+    """header: [] of a blank sheet; rows: those below it; notes: on the header; filled: rows among the first that are not blank."""
 
     title: str
     header: list[str]
     rows: Iterable[Sequence[str]]
-    above: int
+    notes: Sequence[str]
     filled: int
 
     def with_title(self, row: Sequence[str]) -> list[str]:
@@ -158,13 +155,15 @@ class _Sheet(NamedTuple):
 
 def _opened(sheet: Any, name: str) -> _Sheet:
     rows = _sheet_rows(sheet, name)
-    head = list(islice(rows, HEAD))
+    head = list(islice(rows, SNIFFED_LINES))
     width, filled = max(map(len, head), default=0), sum(map(any, head))
-    start = first_row([[*row, *[""] * (width - len(row))] for row in head])  # a row ends at its last filled cell
-    if start is None:
-        return _Sheet(storable(sheet.title), [], (), 0, filled)
-    below = without_blank_end(name, chain(head[start + 1 :], rows))
-    return _Sheet(storable(sheet.title), head[start], below, sum(map(any, head[:start])), filled)
+    if not filled:
+        return _Sheet(storable(sheet.title), [], (), (), 0)
+    head = [[*row, *[""] * (width - len(row))] for row in head]  # a row ends at its last filled cell
+    header, notes, below = with_header(name, chain(head, rows), sheet=True)
+    while not header[-1]:  # cells beside the table
+        header.pop()
+    return _Sheet(storable(sheet.title), header, below, notes, filled)
 
 
 def _sheet_rows(sheet: Any, name: str) -> Iterator[list[str]]:
@@ -191,4 +190,4 @@ def _shown(sheet_cell: Any) -> str:
 
 def _date(value: Any) -> Any:
     """Of a moment at midnight the date alone: spreadsheets keep dates as moments."""
-    return value.date() if isinstance(value, datetime) and value.timetz() == time.min else value
+    return value.date() if isinstance(value, datetime) and value.tzinfo is None and value.time() == time.min else value

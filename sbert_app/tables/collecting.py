@@ -3,7 +3,6 @@
 import json
 import math
 import time
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from sys import getsizeof
@@ -167,12 +166,3 @@ def _texts(column: Sequence[str]) -> Any:
         return pyarrow.array(column, pyarrow.string())
     except UnicodeEncodeError:  # lone surrogates
         return pyarrow.array([storable(cell) for cell in column], pyarrow.string())
-
-
-def first_row(rows: Sequence[Sequence[str]]) -> int | None:
-    """The index of the first row of the table. A title above it is shorter than the rows, or fills one cell of three or more."""
-    filled = [sum(map(bool, map(str.strip, row))) for row in rows]
-    ((width, _),) = Counter(len(row) for row in rows if any(row)).most_common(1) or [(0, 0)]
-    least = 2 if width >= 3 else 1
-    fitting = (i for i, count in enumerate(filled) if count >= least and len(rows[i]) == width)
-    return next(fitting, next((i for i, count in enumerate(filled) if count), None))

@@ -70,7 +70,8 @@ class TextFile:
 
 def kind_of(name: str, formats: Sequence[str]) -> str:
     """The format of a file by the ending of its name, such as "csv" or "csv.gz"; "" if it is none of these."""
-    return next((kind for kind in formats if name.lower().endswith(f".{kind}")), "")
+    name = name.lower().replace(".ndjson", ".jsonl")
+    return next((kind for kind in formats if name.endswith(f".{kind}")), "")
 
 
 def open_text(path: Path, name: str, packed: bool, limits: Limits) -> TextFile:

@@ -9,11 +9,13 @@ from itertools import islice
 from sbert_app.errors import UserError
 from sbert_app.tables.collecting import long_cell
 from sbert_app.tables.decoding import TextFile
+from sbert_app.tables.header import SNIFFED_LINES
 
 DELIMITERS = "\t;|,"
 NO_DELIMITER = "\x1f"  # occurs in no text: the file has one column
-SNIFFED_LINES, SNIFFED_CHARACTERS = 50, 1_000_000
+SNIFFED_CHARACTERS = 1_000_000
 REGULAR_SHARE = 0.7
+ESCAPED, DOUBLED = re.compile(r'[^\\]\\"[^,;|\t\n]'), re.compile(r'[^,;|\t\n"\\]""|""[^,;|\t\n"]')  # a quotation mark in a cell
 STATED = re.compile(r'sep=([^"\r\n])\s*')  # the first line, if it tells Excel the delimiter
 # A cell of so many lines between its first and last, of which so many have the delimiters of a row, has swallowed rows.
 LEAST_SWALLOWED, SWALLOWED_SHARE = 5, 0.9
@@ -46,7 +48,7 @@ class Rows:
 
     def _split(self) -> Iterator[list[str]]:
         csv.field_size_limit(self._file.limits.cell_characters)
-        reader, line, width = csv.reader(self._counted(), delimiter=self.delimiter), 0, 0
+        reader, line, width = csv.reader(self._counted(), delimiter=self.delimiter, skipinitialspace=True), 0, 0
         try:
             for row in reader:
                 if reader.line_num > line + 1:
@@ -79,10 +81,17 @@ class Rows:
 
 
 def csv_rows(file: TextFile) -> Rows:
-    """Cells delimited by comma, semicolon, tab, bar, or as a first line such as `sep=;` states."""
-    stated = STATED.fullmatch(next(file.lines(""), ""))
-    delimiter = stated[1] if stated else _delimiter(file)
-    return Rows(file, islice(file.lines(""), 1 if stated else 0, None), delimiter)
+    """Cells delimited by comma, semicolon, bar, tab (then as `tsv_rows`), or as a first line such as `sep=;` states.
+
+    Quotation marks in a cell may be written as \\", as Spark and MySQL do.
+    """
+    start = file.read(SNIFFED_CHARACTERS, None)
+    stated, escaped = STATED.fullmatch(next(file.lines(""), "")), ESCAPED.search(start) and not DOUBLED.search(start)
+    delimiter = stated[1] if stated else _delimiter(start.replace('\\"', "") if escaped else start)
+    if delimiter == "\t" and not stated:
+        return tsv_rows(file)
+    lines = islice(file.lines(""), 1 if stated else 0, None)
+    return Rows(file, (line.replace('\\"', '""') for line in lines) if escaped else lines, delimiter)
 
 
 def tsv_rows(file: TextFile) -> Rows:
@@ -104,14 +113,13 @@ def _quotes(file: TextFile) -> bool:
     return opened > 0 and (len(widths) > 1 or opened == closed)
 
 
-def _delimiter(file: TextFile) -> str:
+def _delimiter(start: str) -> str:
     """The delimiter that most lines contain equally often, else the most frequent one of the first line.
 
     Of several, prefer one that is as frequent in the first line, then the most frequent one: a column of amounts such as 3,50
     makes the comma as regular as the semicolon between the columns.
     """
-    first = file.read(SNIFFED_CHARACTERS, None).split("\n", SNIFFED_LINES)[:SNIFFED_LINES]
-    lines = [re.sub(r'"[^"]*"', "", line) for line in first if line.strip()] or [""]
+    lines = [re.sub(r'"[^"]*"', "", line) for line in start.split("\n", SNIFFED_LINES)[:SNIFFED_LINES] if line.strip()] or [""]
     regular: dict[str, tuple[bool, int]] = {}
     for sign in DELIMITERS:
         usual, regular_lines = Counter(line.count(sign) for line in lines).most_common(1)[0]

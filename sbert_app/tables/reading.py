@@ -30,6 +30,7 @@ TEXT_READERS: dict[str, Callable[[TextFile], Content]] = {
 }  # fmt: skip
 BINARY_READERS: dict[str, Callable[[Path, str, Limits], Content]] = {"parquet": read_parquet, "xlsx": read_xlsx}
 FORMATS = (*TEXT_READERS, *BINARY_READERS, *(f"{kind}.gz" for kind in TEXT_READERS))
+WORKBOOKS = (".xls", ".xlsb", ".xlsm", ".ods", ".numbers")  # which are not read
 SMALL = MEGABYTE  # bytes; such a text file is read faster than a child starts, and does not unpack to more
 NAME_LENGTH = 120  # characters of a file name in tables and messages
 ROOT = Path(__file__).parents[2]
@@ -87,7 +88,8 @@ def short_name(name: str) -> str:
 def _kind(name: str) -> str:
     """The format of a file. Raises UserError."""
     if not (kind := kind_of(name, FORMATS)):
-        raise UserError(f"'{name}' is not a format this app reads. Use one of {', '.join(FORMATS)}.")
+        way_out = "Save it as .xlsx, or use" if name.lower().endswith(WORKBOOKS) else "Use"
+        raise UserError(f"'{name}' is not a format this app reads. {way_out} one of {', '.join(FORMATS)}.")
     return kind
 
 

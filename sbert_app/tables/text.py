@@ -1,82 +1,48 @@
-"""Read text tables: csv (any common delimiter), tsv (quoted or not), txt (one sentence per line), JSON (lines, or a list)."""
+"""Read text tables: csv (any common delimiter), tsv (quoted or not), txt (one sentence per line, or a table), JSON.
+
+Of JSON, in lines or as one document, the records become rows, and the keys of an object within a record columns of their own.
+"""
 
 import json
-import re
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from sbert_app.errors import UserError
-from sbert_app.tables.collecting import Collector, first_row
+from sbert_app.tables.collecting import Collector
 from sbert_app.tables.decoding import TextFile
-from sbert_app.tables.delimited import NO_DELIMITER, SNIFFED_LINES, Rows
+from sbert_app.tables.delimited import NO_DELIMITER, Rows, tsv_rows
+from sbert_app.tables.header import SNIFFED_LINES, with_header
 from sbert_app.tables.table import LINE_COLUMN, Content, Form
-from sbert_app.wording import amount, storable
+from sbert_app.wording import storable
 
-BLANK_ROWS = 2_000_000  # consecutive; spreadsheets write up to 1,048,576 of them below a table
+TABLE_SHARE = 0.9  # of the first lines with the same number of tabs
+AS_TABLE = "Read as a table, since tabs separate its columns."
 ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
+DEPTH = 3  # how deep objects within a record, and lists of records within a document, are looked into
+ONE_RECORD = "The file holds one object, which was read as one record. If its rows are in a list, save that list alone."
 
 
 def read_txt(file: TextFile) -> Content:
+    tabs = [line.count("\t") for line in islice(file.lines(), SNIFFED_LINES) if line.strip()]
+    ((usual, count),) = Counter(tabs).most_common(1) or [(0, 0)]
+    if usual and len(tabs) > 1 and count >= TABLE_SHARE * len(tabs):
+        return read_rows(tsv_rows, file, AS_TABLE)
     lines = Collector(file.name, file.limits, [LINE_COLUMN])
     for number, line in enumerate(file.lines(), 1):
         lines.add(number, [line.removesuffix("\n")])
     return lines.content(file.notes)
 
 
-def without_blank_end(name: str, rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
-    """Yield the rows up to the last one that is not blank. Raises UserError for too many blank rows."""
-    widths = array("L")  # of the blank rows since the last filled one
-    for row in rows:
-        if any(map(str.strip, row)):
-            if widths:
-                yield from ([""] * width for width in widths)
-                widths = array("L")
-            yield row
-        elif len(widths) < BLANK_ROWS:
-            widths.append(len(row))
-        else:
-            raise UserError(f"'{name}' has more than {BLANK_ROWS:,} consecutive blank rows. Delete them.")
-
-
-def read_rows(rows_of: Callable[[TextFile], Rows], file: TextFile) -> Content:
+def read_rows(rows_of: Callable[[TextFile], Rows], file: TextFile, *told: str) -> Content:
     every_row = rows_of(file)
     header, notes, rows = with_header(file.name, every_row)
     table = Collector(file.name, file.limits, header)
     for number, row in enumerate(rows, 1):
         table.add(number, row)
     delimiter = "," if every_row.delimiter == NO_DELIMITER else every_row.delimiter
-    return table.content([*file.notes, *notes, *every_row.notes], Form(delimiter, file.marked))
-
-
-def with_header(name: str, every_row: Iterable[list[str]]) -> tuple[list[str], list[str], Iterator[Sequence[str]]]:
-    """Find the header: (names of the columns, notes, the rows below as a stream). Raises UserError for a file without rows."""
-    rows = without_blank_end(name, every_row)
-    head = list(islice(rows, SNIFFED_LINES))
-    start = first_row(head)
-    if start is None:
-        raise UserError(f"'{name}' has no rows. Choose a file with at least one sentence.")
-    skipped = sum(map(any, head[:start]))
-    notes = [f"{amount(skipped, 'line')} above the header left out."] if skipped else []
-    header = [cell.strip() for cell in head[start]]
-    named = any(header) and (all(map(_may_be_a_name, header)) or _asks(header, head[start + 1 :]))
-    if not named:
-        header = [LINE_COLUMN] if len(header) == 1 else [f"column_{i}" for i in range(1, len(header) + 1)]
-        notes.append("No header row was found: the first row was read as data.")
-    return header, notes, chain(head[start + named :], rows)
-
-
-def _asks(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether a few names of a header are questions, such as "same issue?": no cell is found again in the rows below."""
-    named = all(_may_be_a_name(cell.removesuffix("?")) for cell in header) and 2 * sum(map(_may_be_a_name, header)) > len(header)
-    return named and not any(cell == below.strip() for row in rows for cell, below in zip(header, row, strict=False))
-
-
-def _may_be_a_name(cell: str) -> bool:
-    """Whether a cell of the header can be there: short, and no number."""
-    short = len(cell) <= 40 and len(cell.split()) <= 5 and not cell.endswith((".", "?", "!"))
-    return short and not re.fullmatch(r"[-+]?\d+([.,]\d+)?", cell)
+    return table.content([*file.notes, *told, *notes, *every_row.notes], Form(delimiter, file.marked))
 
 
 def read_jsonl(file: TextFile) -> Content:
@@ -91,7 +57,11 @@ def read_jsonl(file: TextFile) -> Content:
         else:
             table.add_record(number, record)
     if not table.columns and table.skipped:
-        raise UserError(f'\'{file.name}\' holds no valid JSON line. Each line must be one JSON object, such as {{"text": "…"}}.')
+        example = '{"text": "…"}'
+        raise UserError(
+            f"'{file.name}' holds no valid JSON line. Each line must be one JSON object, such as {example}; "
+            "if the file is one list, name it .json."
+        )
     return table.content(file.notes)
 
 
@@ -100,15 +70,40 @@ def read_json(file: TextFile) -> Content:
         content = json.loads(file.read())
     except (ValueError, RecursionError) as error:
         raise UserError(f"'{file.name}' is not valid JSON ({error}). For one object a line, name the file .jsonl.") from error
-    if isinstance(content, dict):
-        lists = [value for value in content.values() if isinstance(value, list)]
-        content = lists[0] if len(lists) == 1 else [content]
-    if not isinstance(content, list):
+    records = _records(content) if isinstance(content, dict) else content
+    if not isinstance(records, list):
         raise UserError(f"'{file.name}' must hold a list of sentences or of objects.")
     table = Records(file)
-    for number, record in enumerate(content, 1):
+    for number, record in enumerate(records, 1):
         table.add_record(number, record)
-    return table.content(file.notes)
+    return table.content([*file.notes, *([ONE_RECORD] if records == [content] else [])])
+
+
+def _records(content: Mapping[str, Any]) -> list[Any]:
+    """The records of an object: in its only list of objects, in its columns, under its keys, or in its only list; else itself."""
+    values = [*content.values()]
+    if isinstance(content.get("columns"), list) and isinstance(content.get("data"), list):  # as pandas splits a table
+        return [dict(zip(content["columns"], row, strict=False)) for row in content["data"] if isinstance(row, list)]
+    if len(lists := list(_lists_of_objects(content, DEPTH))) == 1:
+        return lists[0]
+    if len(values) > 1 and all(isinstance(value, list) for value in values) and len({*map(len, values)}) == 1:
+        return [dict(zip(content, row, strict=True)) for row in zip(*values, strict=True)]
+    if len(values) > 1 and all(isinstance(value, dict) and value for value in values):
+        if all([*value] == [*values[0]] for value in values) and "0" in values[0]:  # columns of pandas
+            return [dict(zip(content, row, strict=True)) for row in zip(*(value.values() for value in values), strict=True)]
+        if set(values[0]).intersection(*values):
+            return [{"id": key} | value for key, value in content.items()]
+    plain = [value for value in values if isinstance(value, list)]
+    return plain[0] if len(plain) == 1 else [content]
+
+
+def _lists_of_objects(content: Mapping[str, Any], depth: int) -> Iterator[list[Any]]:
+    """The lists of objects in an object, or else in those within it."""
+    found = [value for value in content.values() if isinstance(value, list) and value and isinstance(value[0], dict)]
+    yield from found
+    for value in content.values() if depth and not found else ():
+        if isinstance(value, dict):
+            yield from _lists_of_objects(value, depth - 1)
 
 
 class Records(Collector):
@@ -120,7 +115,9 @@ class Records(Collector):
 
     def add_record(self, number: int, record: Any) -> None:
         """Keep an object, or any other value as the sentence."""
-        values = record if isinstance(record, dict) else {LINE_COLUMN: record}
+        values = dict(_flat(record, DEPTH)) if isinstance(record, dict) else {LINE_COLUMN: record}
+        if len(self._keys | values.keys()) > self.limits.columns and isinstance(record, dict):
+            values = record
         new = [key for key in values if key not in self._keys]
         self._keys |= dict.fromkeys(new)
         self.grow(new)
@@ -130,6 +127,15 @@ class Records(Collector):
             self.skip(number, "nested too deeply")
         else:
             self.add(number, row)
+
+
+def _flat(record: Mapping[str, Any], depth: int, before: Sequence[str] = ()) -> Iterator[tuple[str, Any]]:
+    """The values of an object and of those within it, under names such as source.body."""
+    for key, value in record.items():
+        if depth and isinstance(value, dict) and value:
+            yield from _flat(value, depth - 1, (*before, key))
+        else:
+            yield ".".join((*before, key)), value
 
 
 def cell(value: Any) -> str:

@@ -3,7 +3,8 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from sbert_app.corpus.reader import guess_column, looks_like_prose, read_corpus
+from sbert_app.corpus.reader import read_corpus
+from sbert_app.corpus.text_column import guess_column, looks_like_prose
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
 from sbert_app.tables import Skip, read_table
@@ -17,6 +18,20 @@ def test_the_sentence_column_is_guessed_by_name_then_by_content():
     assert guess_column(pd.DataFrame({"id": ["a"], "Text": ["b"], "title": ["c"]})) == "Text"
     prose = {"id": ["1", "2"], "kind": ["same same same same", "same same same same"], "said": ["one two three", "four five six"]}
     assert guess_column(pd.DataFrame(prose)) == "said"
+
+
+def test_a_column_of_which_many_cells_hold_no_text_is_not_guessed():
+    told, link = ["it is late again", "the door sticks", "no light here"], ["https://a.b/some-long-path"] * 3
+    for columns, text in (
+        ({"title": told, "body": ["", "", "a text"]}, "title"),
+        ({"review": ["5", "4", "1"], "message": [""] * 3, "said so": told}, "said so"),
+        ({"Review Link": link, "Review Text": told}, "Review Text"),
+        ({"summary": ["five stars"] * 3, "reviewText": told}, "reviewText"),
+        ({"body": ['{"type": "doc", "text": "a b c"}'] * 3, "said": told}, "said"),
+        ({"Title": ["Mr", "Mrs", "Mr"], "Comments (optional)": told}, "Comments (optional)"),
+        ({"text": ["", "a text of more words", ""], "team": ["A", "B", "C"]}, "text"),
+    ):
+        assert guess_column(pd.DataFrame(columns)) == text
 
 
 def test_prose_is_told_from_codes_also_without_spaces():

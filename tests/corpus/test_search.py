@@ -184,6 +184,8 @@ def test_a_column_is_filtered_by_its_values_by_a_range_or_by_a_text():
     team, stars, amount, note = filter_columns(frame)
     assert team.values == ((("Billing", "billing ", "BILLING"), 45), (("Sales",), 15)) and team.ends is None
     assert stars.values == ((("4",), 12), (("5",), 24), (("10",), 12), (("",), 12))  # few numbers are listed, in their order
+    ids = pd.DataFrame({"id": [f"00340434161094{i:06}" for i in range(60)], "far": [f"{10**17 + i}.5" for i in range(60)]})
+    assert [(column.ends is None, column.bars) for column in filter_columns(ids)] == [(False, ()), (True, ())]
     (blanks,) = filter_columns(pd.DataFrame({"stars": ["3", "nan", "1", "", "2"] * 9}))
     assert [forms[0] for forms, _ in blanks.values] == ["1", "2", "3", "nan", ""]
     assert amount.ends == ("0,50", "59,50") and sum(amount.bars) == 60 and not amount.values

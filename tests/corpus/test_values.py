@@ -71,6 +71,30 @@ def test_cells_that_are_no_dates_of_the_calendar_are_not_read():
     assert np.flatnonzero(values.states == UNREADABLE).tolist() == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["2025/03/01 8:05:33 AM GMT+1", "2025/03/02 9:05:33 PM GMT+1"],
+        ["Sat Mar 01 07:05:33 +0000 2025", "Sun Mar 02 20:05:33 +0000 2025"],
+        ["Sat, 01 Mar 2025 07:05:33 UTC", "02 March 2025 20:05:33 +0000"],
+        ["Mar 1, 2025, 7:05:33 AM", "March 2, 2025 at 8:05:33 PM"],
+        ["01/Mar/25 7:05:33 AM", "02-mar-2025 20:05:33"],
+        ["1740812733", "1740945933"],
+        ["1740812733000", "1740945933000"],
+    ],
+)
+def test_moments_are_read_as_tools_write_them(cells):
+    values = read(pd.Series(cells))
+    assert values.scale == "date" and (values.values - 1740812733).tolist() == [0, 133_200]
+
+
+def test_other_numbers_and_words_stay_what_they_are():
+    assert read(pd.Series(["20250301", "20250402"])).scale == "date" and read(pd.Series(["20250301", "20251402"])).scale == "number"
+    assert read(pd.Series(["7\u202f553,52 €", "12\u00a0000,00 €"])).values.tolist() == [7553.52, 12000.0]
+    assert read(pd.Series(["CHF 1'204.50"])).values.tolist() == [1204.5]
+    assert read(pd.Series(["Marigold 5, 2020", "in May 2020", "0043401234567890123"])) is None
+
+
 def test_days_and_months_of_one_digit_are_dates_where_nearly_all_cells_are():
     days = ["1.3.24", "10.6.25", "01.10.25", "2.12.24", ""]
     frame = pd.DataFrame({"day": days, "version": ["1.2.10", "1.2.9", "1.13.10", "2.0.1", "1.2.11"]})

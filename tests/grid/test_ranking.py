@@ -70,3 +70,7 @@ def test_a_folder_of_corpus_queries_and_judgements_is_one_data_set(tmp_path, sha
     assert data.name == tmp_path.name and data.task == RETRIEVAL and data.size == 4 and data.measure == "ndcg_at_10"
     cell = measure_cell(load_system(shared_bench, BM25, Choice()), data)
     assert mistakes(data, cell, 1)[0].expected in DOCUMENTS
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels_test.csv").rename(tmp_path / "qrels" / "test.csv")  # as BEIR publishes it
+    (beir,) = read_folder(tmp_path, Limits())
+    assert beir.digest == data.digest

@@ -92,6 +92,13 @@ def test_decimal_commas_are_numbers(read):
     assert number("1_000") is None and number("3,5") == 3.5 and number("x") is None
 
 
+def test_the_sts_benchmark_is_read_as_it_was_published(read):
+    row = 'main-captions\tMSRvid\t2012test\t{0:04}\t{1}\tA plane of {0} seats takes off.\tAn "air plane of {0} seats'.format
+    text = "".join(row(i, f"{i / 7:.3f}") + "\n" for i in range(ROWS))
+    reading = read(text, name="sts-test.csv")
+    assert reading.mapping == ColumnRoles("scored", ("column_6", "column_7"), "column_5") and len(reading.examples) == ROWS
+
+
 def test_label_names_are_kept_and_one_means_the_same(read):
     names = ["entailment", "neutral", "contradiction"]
     examples = read(lines("premise,hypothesis,label", lambda i: f"{pair(i)},{names[i % 3]}")).examples
@@ -121,6 +128,8 @@ def test_the_label_that_means_the_same_is_named_guessed_and_doubted(read, labels
 
 
 def test_labels_that_differ_in_capitals_only_are_one(read):
+    blank = lines("sentence1,sentence2,label", lambda i: f"a b {i},c d {i},{'yes -'.split()[i % 2]}", 60)
+    assert read(f"{blank}e f,g h,no\n").notes == ()
     writings = ["Same", "SAME", " same ", "Different", "different"]
     reading = read(lines("premise,hypothesis,label", lambda i: f"{pair(i)},{writings[i % 5]}"))
     assert reading.examples.labels == ("Different", "Same") and reading.examples.gold[:5].tolist() == [1, 1, 1, 0, 0]

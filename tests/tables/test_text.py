@@ -1,6 +1,7 @@
 """Text files: encodings, delimiters, headers, quotes, blank and ragged rows; JSON, one object a line, or a list."""
 
 import gzip
+import json
 import tracemalloc
 
 import pytest
@@ -15,6 +16,9 @@ CELLS = {
     "words that look like missing values": ("a.csv", "text,n\nnull,NA\nNaN,nan\nNone,\n", ["null", "NA", "NaN", "nan", "None", ""]),
     "a stray quotation mark": ("a.tsv", 'text\n"Open the door\nsaid "no"\nlast"\n', ['"Open the door', 'said "no"', 'last"']),
     "a line break inside a quoted cell": ("a.csv", 'text,n\n"two\nlines",1\nnext,2\n', ["two\nlines", "1", "next", "2"]),
+    "marks as Spark writes them": ("a.csv", 'text,n\n"Say \\"no\\", then",1\n"\\"so\\"",2\n', ['Say "no", then', "1", '"so"', "2"]),
+    "unquoted tabs in a csv": ("a.csv", 'a 5" pipe\t1\n"so\t2\nlast\t3\n', ['a 5" pipe', "1", '"so', "2", "last", "3"]),
+    "a table of tabs as text": ("a.txt", "text\tn\nhello, you\t1\nso\t2\n", ["hello, you", "1", "so", "2"]),
     "prose with commas": ("a.csv", "text\nhello, you\none, two, three\nnone\n", ["hello, you", "one, two, three", "none"]),
 }  # fmt: skip
 
@@ -120,10 +124,34 @@ def test_a_strange_separator_line_is_data(read):
 def test_json_values_become_text_and_missing_ones_empty(read):
     table = read("a.jsonl", '{"text": "a", "n": 1, "deep": {"x": [1]}}\n{"text": "b", "n": NaN}\n"just a sentence"\n')
     assert table.frame.to_dict("records") == [
-        {"text": "a", "n": "1", "deep": '{"x": [1]}'},
-        {"text": "b", "n": "", "deep": ""},
-        {"text": "just a sentence", "n": "", "deep": ""},
+        {"text": "a", "n": "1", "deep.x": "[1]"},
+        {"text": "b", "n": "", "deep.x": ""},
+        {"text": "just a sentence", "n": "", "deep.x": ""},
     ]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"ok": true, "messages": [{"text": "a"}, {"text": "b"}], "warnings": ["old"], "errors": []}',
+        '{"kind": "list", "data": {"after": "", "children": [{"text": "a"}, {"text": "b"}]}}',
+        '{"text": ["a", "b"], "n": [1, 2]}',
+        '{"text": {"0": "a", "1": "b"}, "n": {"0": 1, "1": 2}}',
+        '{"columns": ["text", "n"], "index": [0, 1], "data": [["a", 1], ["b", 2]]}',
+        '{"x1": {"text": "a", "n": 1}, "x2": {"text": "b"}}',
+    ],
+)
+def test_the_records_of_a_json_document_are_found_in_each_form(content, read):
+    table = read("a.json", content)
+    assert table.frame["text"].tolist() == ["a", "b"] and table.notes == ()
+
+
+def test_one_object_is_one_record_which_is_told(read):
+    table = read("a.json", '{"error": "invalid_auth", "at": {"day": "2025-01-01"}}')
+    assert table.frame.to_dict("records") == [{"error": "invalid_auth", "at.day": "2025-01-01"}]
+    assert table.notes[0].startswith("The file holds one object")
+    wide = json.dumps({"text": "a", "more": {str(i): i for i in range(HOSTED.columns)}})  # it would be too many columns
+    assert [*read("a.jsonl", f"{wide}\n").frame.columns] == ["text", "more"]
 
 
 def test_broken_json_lines_are_skipped_with_their_numbers(read):

@@ -14,7 +14,8 @@ from sbert_app.corpus.hits import FormerIndex, Indexing
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.mending import MENDS, mended
 from sbert_app.corpus.passages import LongTexts
-from sbert_app.corpus.reader import Corpus, existing, guess_column, read_corpus
+from sbert_app.corpus.reader import Corpus, existing, read_corpus
+from sbert_app.corpus.text_column import guess_column
 from sbert_app.jobs import validation
 from sbert_app.jobs.corpus.opening import open_unread
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option

@@ -13,7 +13,8 @@ from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.mending import CELLS, mended
 from sbert_app.corpus.mining import FLOOR
-from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
+from sbert_app.corpus.reader import Corpus, read_corpus
+from sbert_app.corpus.text_column import guess_column
 from sbert_app.jobs import validation
 from sbert_app.runtime.line import Stop, place_in_line
 from sbert_app.runtime.session import Session

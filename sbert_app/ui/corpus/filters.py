@@ -111,7 +111,7 @@ def _menu(column: FilterColumn, chosen: Any) -> Markup:
     if column.values:
         body = Markup("<ul>{}</ul>").format(Markup().join(_value(*value, chosen) for value in column.values))
     elif column.ends:
-        most = max(column.bars)
+        most = max(column.bars, default=0)
         bars = Markup().join(Markup('<i style="height:{:.0f}%"></i>').format(100 * rows / most) for rows in column.bars)
         ends = (_field(column, end, cell, chosen) for end, cell in zip(("from", "to"), column.ends, strict=True))
         body = Markup('<div class="histogram" aria-hidden="true">{}</div>').format(bars) + Markup().join(ends)

@@ -9,7 +9,8 @@ import gradio as gr
 from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.mending import MENDS, findings, mended
-from sbert_app.corpus.reader import existing, guess_column, joined, looks_like_prose
+from sbert_app.corpus.reader import existing, joined
+from sbert_app.corpus.text_column import guess_column, looks_like_prose
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import unread_table, waiting_table
 from sbert_app.jobs.corpus.opening import delete_saved, open_example, open_saved, read_lines, saved_corpora
@@ -170,7 +171,8 @@ class CorpusPanel:
         columns = existing(table, columns)
         frame = mended(table, columns, mends).frame if mends else table.frame
         filled = int((joined(frame, columns) != "").sum())
-        preview = frame.head(PREVIEW_ROWS).map(lambda cell: html.short(cell, PREVIEW_LENGTH))
+        first = [*columns, *frame.columns.drop(columns)]
+        preview = frame[first].head(PREVIEW_ROWS).map(lambda cell: html.short(cell, PREVIEW_LENGTH))
         return {self.preview: preview, self.index: gr.Button(f"Read {amount(filled, 'row')}")}
 
     def _on_picked(self, session: Session, model: str, event: gr.EventData) -> Updates:

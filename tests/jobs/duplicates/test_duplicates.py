@@ -4,7 +4,7 @@ import pytest
 
 from sbert_app.corpus import mining
 from sbert_app.corpus.findings import Mined
-from sbert_app.corpus.reader import guess_column
+from sbert_app.corpus.text_column import guess_column
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import open_example, open_saved
