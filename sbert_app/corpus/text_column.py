@@ -49,10 +49,14 @@ def whole_name(column: str) -> str:
     return plain_name(column).removesuffix("s")
 
 
+def words_of(column: str) -> list[str]:
+    """The words of a name, in lower case and in the singular: review and text of "Review Text", "reviewTexts", "review_text"."""
+    return [word.lower().removesuffix("s") for word in WORD.findall(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column))]
+
+
 def last_word(column: str) -> str:
-    """In the singular, such as text of "Review Text", "reviewTexts" and "Text (optional)"."""
-    words = WORD.findall(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column.partition("(")[0]))
-    return words[-1].lower().removesuffix("s") if words else ""
+    """Of a name, without what stands in brackets: text of "Review Text (optional)"."""
+    return "".join(words_of(column.partition("(")[0])[-1:])
 
 
 def words_a_cell(cells: Iterable[str]) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from sbert_app.corpus.text_column import named, plain_name, words_a_cell
+from sbert_app.corpus.text_column import named, plain_name, words_a_cell, words_of
 from sbert_app.errors import UserError
 from sbert_app.tables.table import SHEET
 
@@ -20,15 +20,32 @@ SECOND = (
     "sentence2 sentence_2 sentence_b sentenceb text2 text_2 text_b hypothesis question2 question_2 s2 sent2 sentence_two "
     "passage answer positive right"
 ).split()
-ANCHOR, POSITIVE, NEGATIVE = ["anchor", "query", "question"], ["positive", "pos", "answer"], ["negative", "neg", "negative_1"]
+ANCHOR, POSITIVE = ["anchor", "query", "question"], ["positive", "pos", "answer"]
+NEGATIVE = ["negative", "neg", "negative_1", "negative1", "hard_negative", "hard_neg"]
 SINGLE = ["text", "sentence"]  # names of the only column of sentences
 SCORES = "score scores similarity similarity_score relatedness relatedness_score rating gold gold_score".split()
 LABELS = "label labels gold_label class relation is_duplicate duplicate entailment_judgment judgment judgement quality".split()
-SAME = "same entailment entails duplicate paraphrase similar equivalent match positive yes true y t gleich ja".split()
-DIFFERENT = "different no false n f not_duplicate dissimilar contradiction opposite negative ungleich nein".split()
+# In other names, in the singular: of scores or labels, of what is neither, and where a high value means that a pair is different.
+TARGET_WORDS = frozenset(
+    "score similarity similar sim relatedness grade gold rating label same duplicate dup related mean average".split()
+)
+OTHER_WORDS = frozenset(
+    "split set part fold lang language locale year date day time month batch annotator rater reviewer author source genre domain "
+    "topic id confidence weight index".split()
+)
+REVERSED_WORDS = {"different", "dissimilar", "distinct", "distance"}
+NAMES_OF_PARTS = {"train": "train", "training": "train", "test": "held_out", "held-out": "held_out"}
+NAMES_OF_PARTS |= dict.fromkeys(("dev", "val", "valid", "validation"), "dev")
+SAME = (
+    "same entailment entails duplicate dup paraphrase similar related equivalent match positive yes true y t gleich ja high 👍"
+).split()
+DIFFERENT = "different no false n f not_duplicate dissimilar contradiction opposite negative ungleich nein low 👎".split()
+DENIALS = "not ", "not_", "not-", "non", "non-", "un", "dis", "no ", "no_"  # before another label
 BLANKS = frozenset(("", "-", "?", "n/a", "na", "nan", "none", "null"))  # no label, in lower case
 NLI_CODES, ENTAILMENT, NO_GOLD = ("0", "1", "2"), "0", "-1"  # of entailment, neutral, contradiction, as SNLI and MNLI are published
 SAMPLE = 500  # rows
+MOST_LABEL_WORDS = 3  # in a cell, on average
+ANNOTATED = re.compile(r"([-+]?\d+(?:[.,]\d+)?) ?(?:%|/ ?\d{1,3}|[-–:=] ?[^\W\d].*)")
 MOST_VALUES = 10  # different values of a column that may hold labels
 LEAST_GRADE, MOST_GRADE = -1.0, 10.0  # of a column without a known name: other numbers may be lengths or years
 
@@ -58,11 +75,13 @@ def guess_mapping(frame: pd.DataFrame) -> ColumnRoles:
     if all(triplet := [named(frame, names) for names in (ANCHOR, POSITIVE, NEGATIVE)]):
         return ColumnRoles("triplets", tuple(triplet))
     first, second = named(frame, FIRST), named(frame, SECOND)
-    target = next(iter(named_targets(frame)), "")
+    target = next((column for column in named_targets(frame) if column not in (first, second)), "")
     if not (first and second):
         prose = _prose(frame, exclude={target})
         if len(prose) == 3 and not target:
             return ColumnRoles("triplets", tuple(prose))
+        if len(prose) < 2:
+            prose = _phrases(frame, exclude={target})
         if len(prose) < 2:
             raise UserError(
                 f"Training needs two columns of sentences, or three for triplets. This file has: {', '.join(frame.columns)}. "
@@ -74,7 +93,7 @@ def guess_mapping(frame: pd.DataFrame) -> ColumnRoles:
         return ColumnRoles("positives", (first, second))
     if _has_nli_codes(frame, first, second, target):
         return ColumnRoles("labelled", (first, second), target, ENTAILMENT)
-    return ColumnRoles(target_kind(frame, target), (first, second), target)
+    return ColumnRoles(kind := target_kind(frame, target), (first, second), target, _reversed(frame[target]) * (kind == "labelled"))
 
 
 def chosen_mapping(
@@ -122,19 +141,29 @@ def guess_positive(labels: Sequence[str]) -> tuple[str, bool]:
     if all(number(label) is not None for label in labels):
         return max(labels, key=lambda label: number(label) or 0.0), len(labels) == 2
     by_name = {label.lower(): label for label in labels}
-    others = [label for label in labels if label.lower() not in DIFFERENT]
+    denied = {f"{denial}{label}" for denial in DENIALS for label in by_name}
+    others = [label for label in labels if label.lower() not in DIFFERENT and label.lower() not in denied]
     same = next((by_name[name] for name in SAME if name in by_name), others[0] if len(others) == 1 else "")
     return same or labels[-1], bool(same)
 
 
 def named_targets(frame: pd.DataFrame) -> list[str]:
-    """The columns whose name says that they hold scores or labels, scores first."""
-    return [column for name in (*SCORES, *LABELS) for column in frame.columns if plain_name(column) == name]
+    """The columns whose name says that they hold scores or labels, scores first; then those whose name holds such a word."""
+    exact = [column for name in (*SCORES, *LABELS) for column in frame.columns if plain_name(column) == name]
+    by_word = (column for column in frame.columns if column not in exact and says_so(column))
+    return exact + [column for column in by_word if words_a_cell(frame[column].head(SAMPLE)) <= MOST_LABEL_WORDS]
+
+
+def says_so(column: str) -> bool:
+    """Whether the name of a column says that it holds scores or labels."""
+    return plain_name(column) in {*SCORES, *LABELS} or bool((TARGET_WORDS | REVERSED_WORDS).intersection(words_of(column)))
 
 
 def number(text: str) -> float | None:
-    """Parse a number with a decimal point or comma; may be nan or inf. None if it is not a number."""
+    """Parse a number with a decimal point or comma, also of 60 %, 3/5 and "5 - same"; may be nan or inf. None if it is none."""
     text = text.strip()
+    if match := ANNOTATED.fullmatch(text):
+        text = match[1]
     if re.fullmatch(r"[-+]?\d+,\d+", text):
         text = text.replace(",", ".")
     try:
@@ -155,11 +184,29 @@ def _prose(frame: pd.DataFrame, exclude: set[str]) -> list[str]:
     return [column for column in frame.columns if column in wordy]
 
 
+def _phrases(frame: pd.DataFrame, exclude: set[str]) -> list[str]:
+    """The first two columns of words that hardly repeat: short phrases are pairs too."""
+    head = frame.head(SAMPLE)
+    texts = (name for name in frame.columns if name not in exclude and not any(map(number, head[name])))
+    return [name for name in texts if head[name].nunique() > len(head) / 2][:2]
+
+
+def _reversed(cells: "pd.Series[str]") -> str:
+    """The label of a column named "different" that means "the same", "" of any other column, or where that is not clear."""
+    labels = sorted({cell for cell in cells.str.strip() if cell})
+    if len(labels) != 2 or not REVERSED_WORDS.intersection(words_of(str(cells.name))):
+        return ""
+    highest, certain = guess_positive(labels)
+    return next(label for label in labels if label != highest) if certain else ""
+
+
 def _likely_target(frame: pd.DataFrame, exclude: set[str]) -> str:
     """The first column of grades such as 3.8, else the first of few different values or of numbers; "" if there is none."""
     likely = list[str]()
-    for column in (name for name in frame.columns if name not in exclude):
+    for column in (name for name in frame.columns if name not in exclude and not OTHER_WORDS.intersection(words_of(name))):
         filled = [cell for cell in frame[column].head(SAMPLE).str.strip() if cell]
+        if {cell.lower() for cell in filled} <= NAMES_OF_PARTS.keys():
+            continue
         numbers = [value for cell in filled if (value := number(cell)) is not None]
         in_range = len(numbers) == len(filled) and all(LEAST_GRADE <= value <= MOST_GRADE for value in numbers)
         if in_range and any(value % 1 for value in numbers):

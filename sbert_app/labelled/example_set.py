@@ -15,11 +15,13 @@ Groups = NDArray[np.int64]  # (n,) each example's group, counted from 0 in order
 SENTENCES, PAIRS, COLUMN = "sentences", "pairs", "column"
 SPLITS = (SENTENCES, PAIRS)  # a column is chosen by its name
 GIVEN = "file"  # a part that is a file of its own
+NAMED = "named"  # a part that the values of a column name
 NAMES = {SENTENCES: "by sentences", PAIRS: "by pairs", GIVEN: "a file of its own"}
 MEANINGS = {
     SENTENCES: "Examples that share a sentence stay together, so no held-out sentence occurs in training.",
     PAIRS: "No pair is in two parts, but a held-out sentence may occur in training, in another pair.",
     GIVEN: "The held-out part is your own file. Training examples with a pair of it were removed.",
+    NAMED: "The column '{}' names the held-out rows. Training examples with a pair of them were removed.",
     COLUMN: "Each value of the column '{}' is in one part only, so the verdict is about values not trained on.",
 }
 FILE = "training_pairs.npy"
@@ -104,7 +106,7 @@ class Separation:
     """How the held-out and the dev part were cut. `connected`: examples in one group, if that prevented the wanted split."""
 
     wanted: str = PAIRS  # SENTENCES, PAIRS or COLUMN
-    held_out: str = PAIRS  # the same, or GIVEN
+    held_out: str = PAIRS  # the same, GIVEN or NAMED
     dev: str = PAIRS
     column: str = ""
     connected: int = 0
@@ -112,7 +114,7 @@ class Separation:
     @property
     def name(self) -> str:
         """How the held-out part was cut, in a few words."""
-        return f"by the values of '{self.column}'" if self.held_out == COLUMN else NAMES[self.held_out]
+        return f"by the values of '{self.column}'" if self.held_out in (COLUMN, NAMED) else NAMES[self.held_out]
 
     def sentences(self) -> list[str]:
         """What the held-out part does not share with training, and what could not be done as wanted."""
@@ -123,7 +125,7 @@ class Separation:
                 "are left to hold out. The data is split by pairs."
             )
             return [reason, meaning]
-        if self.dev not in (self.wanted, GIVEN):
+        if self.dev not in (self.wanted, GIVEN, NAMED):
             return [meaning, f"The part for choosing the checkpoint is split {NAMES[self.dev]}."]
         return [meaning]
 

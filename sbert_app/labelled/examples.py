@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.reader import existing
 from sbert_app.errors import UserError
-from sbert_app.labelled.columns import BLANKS, ENTAILMENT, NO_GOLD, ColumnRoles, guess_positive, number
+from sbert_app.labelled.columns import BLANKS, ENTAILMENT, NO_GOLD, ColumnRoles, guess_positive, number, says_so
 from sbert_app.labelled.example_set import Examples as Examples
 from sbert_app.settings import ASSETS, Limits
 from sbert_app.tables import Skip, Table, read_table
 from sbert_app.wording import amount, row_list
 
+YES, NO = ("yes", "y", "true", "t", "1", "1.0"), ("no", "n", "false", "f", "0", "0.0")
+NOUNS = {"scored": "score", "labelled": "label"}
+LISTS, SEEN = ('["', "[{", "{"), 50  # how a cell begins that is no text; rows in which it is looked for
+FAR = 10  # times the range of 95 % of the scores
 LEAST_ROWS = 20  # fewer cannot be split and evaluated
 MOST_LABELS = 50
 GENERAL = ASSETS / "evaluation" / "everyday_pairs.csv"
@@ -40,11 +44,15 @@ def read_examples(table: Table, mapping: ColumnRoles, limits: Limits, repeats: b
     check_columns(table, [*mapping.sentences, *([mapping.target] if mapping.target else [])])
     skipped, positions = list(table.skipped), []
     columns = [table.frame[name].str.strip().tolist() for name in mapping.sentences]
+    for name, texts in zip(mapping.sentences, columns, strict=True):
+        if (filled := [*filter(None, texts[:SEEN])]) and all(text.startswith(LISTS) for text in filled):
+            raise UserError(f"The column '{name}' of '{table.name}' holds lists, not texts. Write one row for each text of a list.")
     raw = table.frame[mapping.target].str.split().str.join(" ").tolist() if mapping.target else [""] * len(table.rows)
     spellings = raw
-    if mapping.kind == "labelled":  # labels that differ only in case are the first spelling
+    if mapping.kind == "labelled":  # of labels that mean the same, the first spelling
+        answers = all(label.casefold() in {*YES, *NO} for label in raw if label.casefold() not in BLANKS)
         first: dict[str, str] = {}
-        raw = [first.setdefault(label.casefold(), label) for label in raw]
+        raw = [first.setdefault(meaning(label, answers), label) for label in raw]
     seen: dict[tuple[str, ...], int] = {}
     for position, row in enumerate(table.rows.tolist()):
         cells = tuple(column[position] for column in columns)
@@ -62,7 +70,7 @@ def read_examples(table: Table, mapping: ColumnRoles, limits: Limits, repeats: b
     examples = Examples(mapping.kind, sentences, targets, table.rows[positions], labels, positive, bounds)
     skipped.sort(key=lambda skip: skip.row)
     cut = [int(table.rows[i]) for i in positions if any(len(column[i]) > most for column in columns)]
-    remarks = _remarks(examples, mapping, spellings, cut, most)
+    remarks = _remarks(examples, mapping, [spellings[position] for position in positions], cut, most)
     return Reading(table.name, mapping, examples, tuple(skipped), (*table.notes, *remarks))
 
 
@@ -81,6 +89,15 @@ def check_columns(table: Table, chosen: Sequence[str]) -> None:
         if one == other:
             listed = ", ".join(table.frame.columns)
             raise UserError(f"The column '{one}' is chosen twice. Choose a different one for each part. Its columns are: {listed}.")
+
+
+def meaning(label: str, answers: bool = False) -> str:
+    """What labels have in common that differ in capitals, as numbers, or, where all are answers, in the word for yes or no."""
+    label = label.casefold()
+    if answers and label in {*YES, *NO}:
+        return "yes" if label in YES else "no"
+    value = number(label)
+    return label if value is None else f"{value:g}"
 
 
 def _problem(cells: Sequence[str], target: str, mapping: ColumnRoles) -> str:
@@ -104,6 +121,17 @@ def _check_enough(table: Table, mapping: ColumnRoles, positions: list[int], skip
         + (f" ({len(skipped)} skipped: {reasons})." if skipped else ".")
         + f" Add rows, or check the columns: {', '.join(filter(None, (*mapping.sentences, mapping.target)))}."
     )
+
+
+def _far(spellings: Sequence[str]) -> str:
+    """The warning about a few scores far from all others, which are all alike on the scale from lowest to highest."""
+    scores = np.array([number(text) for text in spellings], dtype=np.float64)
+    low, high = np.quantile(scores, (0.025, 0.975))
+    far = np.flatnonzero((scores < low - FAR * (high - low)) | (scores > high + FAR * (high - low)))
+    if not len(far) or low == high:
+        return ""
+    count, such = amount(len(far), "score is", "scores are"), spellings[int(far[0])]
+    return f"{count} far from the others, such as {such}, which makes these nearly equal: correct or delete such rows."
 
 
 def _targets(raw: list[str], mapping: ColumnRoles, name: str) -> Targets:
@@ -135,12 +163,15 @@ def _targets(raw: list[str], mapping: ColumnRoles, name: str) -> Targets:
 
 
 def _remarks(examples: Examples, mapping: ColumnRoles, spellings: list[str], cut: list[int], most: int) -> list[str]:
-    """What to tell of the examples. spellings: all labels as written; cut: rows with more than `most` characters."""
+    """What to tell of the examples. spellings: their labels as written; cut: rows with more than `most` characters."""
     remarks = []
+    if mapping.target and not says_so(mapping.target):
+        remarks.append(f"The column '{mapping.target}' was taken for the {NOUNS[examples.kind]}s, though its name does not say so.")
+    if examples.kind == "scored" and (far := _far(spellings)):
+        remarks.append(far)
     if examples.kind == "labelled":
-        known = {label.casefold() for label in examples.labels}
-        if variants := sorted({label for label in spellings if label.casefold() in known} - set(examples.labels)):
-            remarks.append(f"Labels that differ in capitals only count as one: {', '.join(variants[:5])}.")
+        if variants := sorted(set(spellings) - set(examples.labels)):
+            remarks.append(f"Other spellings of these labels count as them: {', '.join(variants[:5])}.")
         if mapping.positive not in examples.labels and not guess_positive(examples.labels)[1]:
             same = examples.labels[examples.positive]
             remarks.append(f"The label '{same}' was guessed to mean “the same”: check it under Columns, or write “same” there.")
@@ -150,6 +181,7 @@ def _remarks(examples: Examples, mapping: ColumnRoles, spellings: list[str], cut
         pairs = pd.DataFrame({"pair": [examples.pairs_of(i)[0] for i in range(len(examples))], "target": examples.targets})
         first = pairs.groupby("pair", sort=False)["target"].transform("first")
         if disputed := examples.rows[(pairs["target"] != first).to_numpy()].tolist():
-            noun = "scores" if examples.kind == "scored" else "labels"
-            remarks.append(f"The same pair with different {noun}: {row_list(disputed)}. Kept; check which is right.")
+            remarks.append(
+                f"The same pair with different {NOUNS[examples.kind]}s: {row_list(disputed)}. Kept; check which is right."
+            )
     return remarks

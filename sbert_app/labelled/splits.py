@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from sbert_app.errors import UserError
 from sbert_app.labelled import example_set
-from sbert_app.labelled.example_set import COLUMN, GIVEN, PAIRS, SENTENCES, Examples, Separation
+from sbert_app.labelled.columns import NAMES_OF_PARTS
+from sbert_app.labelled.example_set import COLUMN, GIVEN, NAMED, PAIRS, SENTENCES, Examples, Separation
 
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.2, 2_000
 DEV_SHARE, DEV_MOST = 0.1, 1_000
@@ -31,6 +32,12 @@ class Column:
 
     name: str
     values: Sequence[str]
+
+    def parts(self) -> dict[str, NDArray[np.intp]]:
+        """The positions of the examples of each of PARTS, where the values name them, such as train, dev and test; else none."""
+        named = np.array([NAMES_OF_PARTS.get(value.strip().lower(), "") for value in self.values])
+        parts = {part: np.flatnonzero(named == part) for part in PARTS if part in named}
+        return parts if "" not in named and "train" in parts and len(parts) > 1 else {}
 
 
 @dataclass(frozen=True)
@@ -57,11 +64,17 @@ def split(
 ) -> Split:  # fmt: skip
     """Cut off the parts that are not passed: seeded, stratified by label or score, what belongs together in the same part.
 
-    by: SENTENCES or PAIRS; a column comes before it. Raises UserError if the values of the column cannot be split.
+    by: SENTENCES or PAIRS; a column comes before it, and may name the parts. Raises UserError if its values cannot be split.
     """
-    pool = _Pool(examples, column)
-    wanted = COLUMN if column else by
+    wanted, name, named = COLUMN if column else by, column.name if column else "", column.parts() if column else {}
     held_out_by, dev_by, connected = GIVEN, GIVEN, 0
+    pool = _Pool(examples, column)
+    if named:
+        pool, column = _Pool(examples.take(named["train"]), None), None
+        if held_out is None and "held_out" in named:
+            held_out, held_out_by = examples.take(named["held_out"]), NAMED
+        if dev is None and "dev" in named:
+            dev, dev_by = examples.take(named["dev"]), NAMED
     if held_out is None:
         levels: tuple[str, ...] = (COLUMN,) if column else (SENTENCES, PAIRS) if by == SENTENCES else (PAIRS,)
         pool, held_out, held_out_by, connected = pool.cut(levels, HELD_OUT_SHARE, HELD_OUT_MOST, seed=0)
@@ -72,7 +85,7 @@ def split(
     clean = _without_pairs(pool.examples, clean_dev, held_out)
     leaks = len(pool.examples) - len(clean) + len(dev) - len(clean_dev)
     shared = len(set(chain(*held_out.normalised)) & set(chain(*clean.normalised)))
-    separation = Separation(wanted, held_out_by, dev_by, column.name if column else "", connected)
+    separation = Separation(wanted, held_out_by, dev_by, name, connected)
     return Split(clean, clean_dev, held_out, leaks, shared, separation)
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_MOVED = 1_000  # held-out sentences whose neighbours are compared
 PERFECT = 0.9995  # is shown as 100.0
+UNDEFINED = -1.0  # a dev score where there is nothing to tell apart
 REVERSED = -0.5  # the bundled requests, which are to turn a model round, begin at -0.3
 
 
@@ -110,6 +111,8 @@ def tried_in_words(result: RunResult) -> str:
 
 def dev_warning(score: float | None) -> str:
     """The warning about a dev part that scores 100.0, or far below zero, before training, "" for any other score."""
+    if score == UNDEFINED:
+        return "The dev part holds one kind of label only, so it chooses nothing: add examples, or give a dev file with both kinds."
     if score is not None and score < REVERSED:
         return (
             f"Before training the dev part scored {times_100(score)}: the closer two sentences are, the lower their score. "
@@ -132,13 +135,20 @@ def below_start(run: RunState) -> str:
 
 
 def warnings(result: RunResult) -> list[str]:
-    """What weakens the result of a run."""
+    """What weakens the result of a run, apart from `too_few`, which is a verdict of its own on the page."""
     return list(filter(None, [shared_warning(result.shared), dev_warning(result.dev_before)]))
+
+
+def too_few(verdict: Verdict) -> str:
+    """That so few held-out examples allow no verdict, "" for enough."""
+    few = f"Only {amount(verdict.examples, 'held-out example')}: too few to judge, at least {LEAST_HELD_OUT} are needed."
+    return few if verdict.examples < LEAST_HELD_OUT else ""
 
 
 def notes(result: RunResult) -> list[str]:
     """Sentences beside the verdict: what was tried and compared, what training changed beside its purpose, what weakens it."""
-    return list(filter(None, [tried_in_words(result), against_in_words(result), *harm_in_words(result), *warnings(result)]))
+    told = [too_few(result.verdict), tried_in_words(result), against_in_words(result), *harm_in_words(result), *warnings(result)]
+    return list(filter(None, told))
 
 
 def head_accuracy(objective: "nn.Module", columns: Sequence[Vectors], held_out: Examples) -> HeadAccuracy | None:
@@ -162,7 +172,7 @@ def card_facts(plan: Plan, split: Split, result: RunResult) -> dict[str, str]:
     return {
         "objective": f"{OBJECTIVES[plan.objective].title}, {settings}",
         "data": f"{sizes.train:,} examples for training, {sizes.dev:,} to choose the checkpoint",
-        "split": " ".join([*split.separation.sentences(), *warnings(result)]),
+        "split": " ".join([*split.separation.sentences(), *warnings(result), too_few(result.verdict)]).strip(),
         f"{change.metric} on {sizes.held_out:,} held-out examples": f"{before} before, {after} after (95 % bootstrap intervals)",
         "verdict": result.verdict.word,
         "beside its purpose": " ".join(harm_in_words(result)),

@@ -101,16 +101,16 @@ def tsv_rows(file: TextFile) -> Rows:
 
 
 def _quotes(file: TextFile) -> bool:
-    """Whether the cells of a tsv are quoted: each opening quotation mark is closed in its cell, or lines differ in width."""
-    widths: set[int] = set()
+    """Whether the cells of a tsv are quoted: each opening quotation mark is closed in its cell, or it has cut lines short."""
+    widths = Counter[int]()
     opened = closed = 0
     for row in Rows(file, file.lines(), "\t", quoted=False):
         if row != [""]:
-            widths.add(len(row))
+            widths[len(row)] += 1
         quoted = [cell for cell in row if cell.startswith('"')]
         opened += len(quoted)
         closed += sum(1 for cell in quoted if len(cell) > 1 and cell.endswith('"'))
-    return opened > 0 and (len(widths) > 1 or opened == closed)
+    return opened > 0 and (opened == closed or min(widths) < widths.most_common(1)[0][0])
 
 
 def _delimiter(start: str) -> str:

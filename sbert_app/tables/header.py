@@ -14,6 +14,7 @@ SNIFFED_LINES = 50
 BLANK_ROWS = 2_000_000  # consecutive; spreadsheets write up to 1,048,576 of them below a table
 NUMERIC = re.compile(r"[^\W\d_]{0,3}[^a-zA-Z]*\d[^a-zA-Z]*[^\W\d_]{0,3}")  # a number or a moment: 3, 2025-03-01, 12:30 PM, EUR 5
 LEAST_CELLS, NUMERIC_SHARE, MOST_DIFFERENT = 3, 0.9, 1 / 3  # of a column below a header that its cells alone do not show
+NO_HEADER = "No header row was found: the first row was read as data."
 IMPORT_ID = '{"ImportId"'  # Qualtrics writes these below the questions, which stand below the names
 
 Row = Sequence[str]
@@ -61,7 +62,7 @@ def with_header(name: str, every_row: Iterable[Row], sheet: bool = False) -> tup
         below, notes = below[left_out:], told
     else:
         header = [LINE_COLUMN] if len(header) == 1 else [f"column_{i}" for i in range(1, len(header) + 1)]
-        below, notes = head[start:], ["No header row was found: the first row was read as data."]
+        below, notes, start = head, [NO_HEADER], 0
     if skipped := sum(map(any, head[:start])):
         notes = [f"{amount(skipped, 'row' if sheet else 'line')} above the header left out.", *notes]
     return header, notes, chain(below, rows)

@@ -13,7 +13,7 @@ from sbert_app.errors import UserError
 from sbert_app.tables.collecting import Collector
 from sbert_app.tables.decoding import TextFile
 from sbert_app.tables.delimited import NO_DELIMITER, Rows, tsv_rows
-from sbert_app.tables.header import SNIFFED_LINES, with_header
+from sbert_app.tables.header import NO_HEADER, SNIFFED_LINES, with_header
 from sbert_app.tables.table import LINE_COLUMN, Content, Form
 from sbert_app.wording import storable
 
@@ -39,8 +39,9 @@ def read_rows(rows_of: Callable[[TextFile], Rows], file: TextFile, *told: str) -
     every_row = rows_of(file)
     header, notes, rows = with_header(file.name, every_row)
     table = Collector(file.name, file.limits, header)
+    ragged = every_row.delimiter == "\t" and NO_HEADER in notes  # as published sets are; no text holds a tab
     for number, row in enumerate(rows, 1):
-        table.add(number, row)
+        (table.add_any if ragged else table.add)(number, row)
     delimiter = "," if every_row.delimiter == NO_DELIMITER else every_row.delimiter
     return table.content([*file.notes, *told, *notes, *every_row.notes], Form(delimiter, file.marked))
 

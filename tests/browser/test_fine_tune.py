@@ -17,7 +17,7 @@ from sbert_app.jobs.fine_tune.preparing import EXAMPLES, example_table
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from tests.attacks.small_home import planned, tiny_model
 from tests.browser.chromium import go_to, until
-from tests.browser.conftest import SERVED
+from tests.browser.conftest import SERVED, arrive
 from tests.browser.corpus import choose_model, open_example
 from tests.browser.present import smallest_presented
 from tests.browser.test_corpus import DROP
@@ -152,6 +152,9 @@ def test_a_warning_of_step_1_stays_in_the_verdict(page, tmp_path, tiny):
         expect(page.locator(line)).to_have_text(
             "This run was trained on letters.csv, not on messages_triplets.csv, which is loaded in step 1."
         )
+    page.reload()  # the run is shown again, though it is over
+    arrive(page)
+    expect(verdict.locator(".headline")).to_have_text(re.compile(r"^\S+ → \S+ Spearman ×100$"))
 
 
 def test_step_1_folds_to_one_line_once_data_is_read(page, tmp_path):
@@ -160,7 +163,9 @@ def test_step_1_folds_to_one_line_once_data_is_read(page, tmp_path):
     expect(line).to_be_hidden()
     expect(file).to_be_visible()
     page.locator("#example-instructions_labelled").click()
-    expect(line).to_contain_text("instructions_labelled.csv · 420 labelled pairs · labels opposite, other, same · Change")
+    expect(line).to_contain_text(
+        "instructions_labelled.csv · 420 labelled pairs · label: opposite, other, same; same means the same"
+    )
     for part in (file, page.locator("#split-by"), page.locator("#mapping")):
         expect(part).to_be_hidden()
     line.click()
@@ -170,7 +175,7 @@ def test_step_1_folds_to_one_line_once_data_is_read(page, tmp_path):
     expect(page.locator("#labelled")).to_contain_text("sentence")
     expect(file).to_be_visible()  # while something is changed
     upload(page, connected(tmp_path / "letters.csv", 60))
-    expect(line).to_contain_text("letters.csv · 60 scored pairs · Change")
+    expect(line).to_contain_text("letters.csv · 60 scored pairs · score: 0 to 5 · Change")
     expect(file).to_be_hidden()
     expect(page.locator("#data-notes")).to_contain_text("Only 12 held-out examples")
     page.evaluate(DROP, ["dropped.csv", (tmp_path / "letters.csv").read_text()])  # on the folded step

@@ -33,7 +33,7 @@ COMPONENTS = {
     "fine_tune": {
         "objective": "objective", "preset": "preset", "model": "model", "cross_encoder": "trained", "epochs": "epochs",
         "batch_size": "batch-size", "learning_rate": "rate", "seed": "seed", "learning_curve": "learning-curve", "owner": "",
-        "split": "split-by", "split_column": "split-column", "dev": "dev-file", "test": "test-file",
+        "split": "split-by", "split_column": "split-column", "dev": "dev-file", "test": "test-file", "label_column": "", "same": "",
     },
     "timing": {
         "seconds": "race-seconds", "sentences": "race-n", "model": "model", "table_7": "table-7-measure",

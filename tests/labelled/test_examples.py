@@ -55,6 +55,12 @@ def pair(i):
         ("links,rechts,wert", lambda i: f"{pair(i)},{i * 0.37:.2f}", "scored", "wert"),
         ("anchor,positive,negative", lambda i: f"{pair(i)},another sentence number {i}", "triplets", ""),
         ("a,b,c", lambda i: f"{pair(i)},another sentence number {i}", "triplets", ""),
+        ("year,first,second,How similar (0-5)", lambda i: f"{2000 + i % 9},{pair(i)},{i % 6}", "scored", "How similar (0-5)"),
+        ("split,text1,text2,sim", lambda i: f"{['train', 'test'][i % 2]},{pair(i)},{i % 6}", "scored", "sim"),
+        ("batch,text1,text2,is_same", lambda i: f"{i % 4},{pair(i)},{i % 2}", "labelled", "is_same"),
+        ("text1,text2,match", lambda i: f"{pair(i)},{10 * (i % 9)} %", "scored", "match"),
+        ("text1,text2,rating", lambda i: f"{pair(i)},{i % 6} - grade", "scored", "rating"),
+        ("question,answer,hard_negative", lambda i: f"{pair(i)},another sentence number {i}", "triplets", ""),
         ("query,passage", pair, "positives", ""),
         ("query,passage,sheet", lambda i: f"{pair(i)},{['train', 'test'][i % 2]}", "positives", ""),
     ],
@@ -118,6 +124,9 @@ def test_label_names_are_kept_and_one_means_the_same(read):
         (["1", "5"], "5", True),
         (["0", "1", "2"], "2", False),
         (["ja", "nein"], "ja", True),
+        (["related", "unrelated"], "related", True),
+        (["dup", "not dup"], "dup", True),
+        (["low", "medium", "high"], "high", True),
         (["links", "rechts"], "rechts", False),
     ],
 )
@@ -133,7 +142,23 @@ def test_labels_that_differ_in_capitals_only_are_one(read):
     writings = ["Same", "SAME", " same ", "Different", "different"]
     reading = read(lines("premise,hypothesis,label", lambda i: f"{pair(i)},{writings[i % 5]}"))
     assert reading.examples.labels == ("Different", "Same") and reading.examples.gold[:5].tolist() == [1, 1, 1, 0, 0]
-    assert any("capitals only count as one: SAME, different, same" in note for note in reading.notes)
+    assert reading.notes == ("Other spellings of these labels count as them: SAME, different, same.",)
+
+
+def test_answers_are_one_label_however_they_are_written(read):
+    writings = ["yes", "1", "true", "no", "0", "N"]
+    reading = read(lines("sentence1,sentence2,label", lambda i: f"{pair(i)},{writings[i % 6]}"))
+    assert reading.examples.labels == ("no", "yes") and reading.examples.gold[:6].tolist() == [1, 1, 1, 0, 0, 0]
+    reading = read(lines("sentence1,sentence2,different", lambda i: f"{pair(i)},{'10'[i % 2]}"))
+    assert reading.examples.labels[reading.examples.positive] == "0" and reading.examples.gold[:4].tolist() == [0, 1, 0, 1]
+
+
+def test_scores_far_from_all_others_and_lists_are_noticed(read):
+    reading = read(lines("sentence1,sentence2,score", lambda i: f"{pair(i)},{999 if i == 3 else i % 6}", 90))
+    assert reading.notes[0].startswith("1 score is far from the others, such as 999")
+    with pytest.raises(UserError, match="'neg' of 'pairs.jsonl' holds lists, not texts"):
+        text = "".join(f'{{"query": "a {i}", "pos": "b {i}", "neg": ["c", "d"]}}\n' for i in range(ROWS))
+        read(text, ColumnRoles("triplets", ("query", "pos", "neg")), "pairs.jsonl")
 
 
 def test_rows_that_cannot_be_used_are_counted_with_their_numbers(read):

@@ -106,6 +106,13 @@ def test_by_a_column_each_value_is_in_one_part():
     assert "'topic'" in parts.separation.sentences()[0]
 
 
+def test_a_column_that_names_the_parts_is_followed():
+    examples = labelled([(f"a {i}", f"b {i}") for i in range(40)], [i % 2 for i in range(40)])
+    parts = split(examples, column=Column("part", [*["train"] * 25, *["Validation"] * 5, *["test"] * 10]))
+    assert [part.rows.tolist() for part in three(parts)] == [[*range(1, 26)], [*range(26, 31)], [*range(31, 41)]]
+    assert parts.separation.sentences()[0].startswith("The column 'part' names the held-out rows.")
+
+
 def test_a_column_that_cannot_split_is_refused():
     examples = labelled([(f"a{i}", f"b{i}") for i in range(100)], [i % 2 for i in range(100)])
     for values in (["same"] * 100, ["large"] * 96 + ["small"] * 4):

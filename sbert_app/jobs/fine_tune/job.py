@@ -11,8 +11,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option, remarks
 from sbert_app.jobs.declaring.option import choice, flag, number, option, output, text, upload, whole
 from sbert_app.jobs.fine_tune import running
-from sbert_app.jobs.fine_tune.preparing import SplitChoice, TrainingData, read_training_data
-from sbert_app.labelled.columns import guess_mapping
+from sbert_app.jobs.fine_tune.preparing import SplitChoice, TrainingData, read_training_data, roles
 from sbert_app.labelled.example_set import COLUMN, GIVEN, SENTENCES, SPLITS
 from sbert_app.runs.plan import PRESETS, QUICK, Plan, preset
 from sbert_app.runs.records import Baseline, DevScore, Event, Loss, RunResult, RunState, Tried
@@ -61,6 +60,8 @@ class FineTuneOptions:
         "Train this cross-encoder instead, on pairs with scores or labels, and compare it with the encoder's cosine. Empty: the "
         "encoder is trained.", text("cross-encoder"), "",
     )  # fmt: skip
+    label_column: str = option("The column of scores or labels. Empty: guessed.", text("label column"), "")
+    same: str = option("Of labels, the one that means that both say the same. Empty: guessed.", text("label"), "")
 
 
 def fine_tune(call: Call, options: FineTuneOptions) -> Steps:
@@ -82,13 +83,18 @@ def fine_tune(call: Call, options: FineTuneOptions) -> Steps:
         raise UserError(f"'{options.out}' already exists. Choose another --out.")
     table = call.required_table()
     how = SplitChoice(options.split or SENTENCES, options.split_column, options.test, options.dev)
-    data = read_training_data(table, guess_mapping(table.frame), call.bench.settings.limits, how)
+    mapping = roles(table, options.label_column, options.same)
+    data = read_training_data(table, mapping, call.bench.settings.limits, how)
     plan = plan_of(options, data)
     if options.out:
         yield from map(Step, [*remarks(data.reading), *data.split.separation.sentences()])
-        yield from _in_shell(call.bench, data, plan, options.out)
+        steps = _in_shell(call.bench, data, plan, options.out)
     else:
-        yield from _in_background(call.bench, data, plan, options.owner)
+        steps = _in_background(call.bench, data, plan, options.owner)
+    for step in steps:
+        if isinstance(step, Outcome) and "notes" in step.summary:
+            step.summary["notes"] = [*remarks(data.reading), *step.summary["notes"]]
+        yield step
 
 
 def plan_of(options: FineTuneOptions, data: TrainingData, adjust: Mapping[str, Any] | None = None) -> Plan:

@@ -2,17 +2,18 @@
 
 from dataclasses import dataclass, field, replace
 
+from sbert_app.corpus.reader import existing
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
-from sbert_app.labelled.columns import ColumnRoles, guess_mapping
+from sbert_app.labelled.columns import ColumnRoles, chosen_mapping, guess_mapping, target_kind
 from sbert_app.labelled.example_set import SENTENCES, SPLITS
-from sbert_app.labelled.examples import Examples, Reading, check_columns, read_examples
+from sbert_app.labelled.examples import Reading, check_columns, meaning, read_examples
 from sbert_app.labelled.splits import Column, Split, split
 from sbert_app.runs.plan import Plan, TrainingEstimate, estimate
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS, Limits
-from sbert_app.tables import Table, read_table
+from sbert_app.tables import Table, read_table, skipped_summary
 
 EXAMPLES = ASSETS / "labelled"
 TEST, DEV = "held_out", "dev"  # the parts that may be a file of their own
@@ -50,30 +51,41 @@ def example_table(name: str, limits: Limits) -> Table:
     return read_table(EXAMPLES / name, limits)
 
 
+def roles(table: Table, label_column: str, same: str) -> ColumnRoles:
+    """The guessed roles of the columns, with the column of scores or labels, and the label of the same meaning, where named."""
+    mapping = guess_mapping(table.frame)
+    if label_column:
+        (target,) = existing(table, [label_column])
+        mapping = chosen_mapping(table.frame, target_kind(table.frame, target), mapping.sentences[:2], target, "")
+    return replace(mapping, positive=same or mapping.positive)
+
+
 def read_training_data(table: Table, mapping: ColumnRoles, limits: Limits, choice: SplitChoice = AS_USUAL) -> TrainingData:
     """Read a table and split it. Dev and held-out parts without a table of their own are taken from it."""
     reading = read_examples(table, mapping, limits)
-    dev, held_out = (_read_part(reading, other, limits) for other in (choice.dev, choice.held_out))
+    given = [_read_part(reading, other, limits) if other else None for other in (choice.dev, choice.held_out)]
+    skipped = [f"{part.name}: {line}" for part in given if part for line in skipped_summary(part.skipped)]
     column = _column(table, reading, choice.column) if choice.column else None
+    dev, held_out = (part.examples if part else None for part in given)
     parts = split(reading.examples, dev, held_out, by=choice.by, column=column)
     if not len(parts.dev):
         raise UserError("Every pair of the dev part is also held out. Choose another dev or test file.")
     if not len(parts.train):
         raise UserError("Every pair for training is also in the dev or held-out part. Choose another dev or test file.")
-    return TrainingData(table, mapping, reading, parts, choice)
+    return TrainingData(table, mapping, replace(reading, notes=(*reading.notes, *skipped)), parts, choice)
 
 
-def _read_part(reading: Reading, table: Table | None, limits: Limits) -> Examples | None:
+def _read_part(reading: Reading, table: Table, limits: Limits) -> Reading:
     """Read another table's examples, with scores on the same scale. Raises UserError if the labels differ."""
-    if table is None:
-        return None
-    examples, other = reading.examples, read_examples(table, reading.mapping, limits).examples
-    if other.labels != examples.labels:
+    read = read_examples(table, reading.mapping, limits)
+    examples, other = reading.examples, read.examples
+    if [meaning(label, True) for label in other.labels] != [meaning(label, True) for label in examples.labels]:
         raise UserError(f"'{table.name}' has the labels {', '.join(other.labels)}, not {', '.join(examples.labels)}.")
     (low, high), (other_low, other_high) = examples.score_range, other.score_range
     raw = other.targets * (other_high - other_low) + other_low
     targets = (raw - low) / (high - low) if examples.kind == "scored" else other.targets
-    return replace(other, targets=targets, positive=examples.positive, score_range=examples.score_range)
+    like = replace(other, targets=targets, labels=examples.labels, positive=examples.positive, score_range=examples.score_range)
+    return replace(read, examples=like)
 
 
 def _column(table: Table, reading: Reading, name: str) -> Column:

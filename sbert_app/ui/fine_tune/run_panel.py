@@ -114,7 +114,7 @@ class RunPanel:
         """Show the owner's active run, for instance after a reload or on another device, or the last if it was interrupted."""
         last = [info for info in running.rows(self._bench, owner)[:1] if info.state == INTERRUPTED]
         shown = running.active_run(self._bench, owner) or next(iter(last), None)
-        return self.attach(shown.id, owner) if shown else {self.run_id: ""}
+        return self.attach(shown.id, owner) if shown else {self.run_id: gr.skip()}
 
     def _compare(self, run_id: str, owner: str, session: Session) -> list[Any]:
         data = session.get(TrainingData)

@@ -1,6 +1,8 @@
 """The Fine-tune tab in four steps: data, settings, training, verdict."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,13 @@ from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler
 from sbert_app.ui.kit.files import uploaded
 
 
+@dataclass(frozen=True)
+class ShownRun:
+    """The run that a session's page showed last."""
+
+    id: str
+
+
 class FineTuneTab:
     """Steps 1 and 2, without visitors' data. Steps 3 and 4 are `panel`, which can show an active run after the page is loaded."""
 
@@ -48,6 +57,8 @@ class FineTuneTab:
         loaded = [*data.outputs, self.settings, plan.fold, *settings, data.refused, data.file]
         session = [self._session, plan.preset, self._model]
         self._session.change(handler(self._on_arrival), session, [*loaded, *data.labels.opened], **PRIVATE)
+        again = [self._session, self._owner, panel.run_id]
+        self._session.change(handler(self.attach_again), again, panel.outputs, **PRIVATE)
         shown = [panel.run_id, self._owner, self._session]
         panel.run_id.change(handler(self._on_run, early=True), shown, data.summary, **PRIVATE)
         upload = data.file.upload(handler(self._on_file), [*session, data.file], loaded, **PRIVATE)
@@ -89,10 +100,20 @@ class FineTuneTab:
 
     def _on_run(self, run_id: str, owner: str, session: Session) -> Any:
         """Say what the run was made of that is shown, where the session has no data."""
+        if run_id:
+            session.put(ShownRun(run_id))
         if not run_id or session.get(TrainingData) is not None:
             return gr.skip()
         parts = running.find(self._bench, run_id, owner).split()
         return view.made_of(running.state(self._bench, run_id, owner), sum(map(len, (parts.train, parts.dev, parts.held_out))))
+
+    def attach_again(self, session: Session, owner: str, run_id: str) -> Updates:
+        """After a reload: show the run that the page showed before, where no other is shown."""
+        shown = session.get(ShownRun)
+        with suppress(UserError):  # the run was deleted, or the browser's secret has not come yet: then this is asked again
+            if shown and not run_id:
+                return self.panel.attach(shown.id, owner)
+        return {self.panel.run_id: gr.skip()}
 
     def _on_file(self, session: Session, preset: str, model: str, file: str | None) -> Updates:
         loaded = partial(preparing.load, self._bench, session)

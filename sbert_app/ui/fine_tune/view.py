@@ -51,10 +51,13 @@ def step(number: int, title: str) -> Markup:
 
 def data_line(data: TrainingData) -> str:
     """What was read, in the line that opens and closes the step."""
-    examples = data.reading.examples
+    examples, target = data.reading.examples, data.mapping.target
     parts = [data.reading.name, f"{len(examples):,} {KINDS[examples.kind].lower()}"]
     if examples.kind == "labelled":
-        parts.append(html.short(f"labels {', '.join(examples.labels)}", LABELS_LENGTH))
+        labels = f"{target}: {', '.join(examples.labels)}; {examples.labels[examples.positive]} means the same"
+        parts.append(html.short(labels, LABELS_LENGTH))
+    if examples.kind == "scored":
+        parts.append(html.short("{}: {:g} to {:g}".format(target, *examples.score_range), LABELS_LENGTH))
     return " · ".join([*parts, "Change"])
 
 
