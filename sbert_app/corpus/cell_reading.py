@@ -64,7 +64,8 @@ def _dates(text: str) -> Readings:
         year, _, month, day, clock = match.groups()
         if moments := _moments({"": (year, month, day)}, clock or ""):
             return moments
-    if match := WITH_NAMES.fullmatch(YEAR_AT_END.sub(r"\1 \4 \2 \3", text).strip()):
+    at_end = YEAR_AT_END.fullmatch(text)
+    if match := WITH_NAMES.fullmatch(at_end.expand(r"\1 \4 \2 \3").strip() if at_end else text):
         before, month, after, year, clock = match.groups()
         if bool(before) != bool(after):
             number = str(1 + [name[:3] for name in MONTHS].index(month[:3].lower()))

@@ -147,8 +147,14 @@ def too_few(verdict: Verdict) -> str:
 
 def notes(result: RunResult) -> list[str]:
     """Sentences beside the verdict: what was tried and compared, what training changed beside its purpose, what weakens it."""
-    told = [too_few(result.verdict), tried_in_words(result), against_in_words(result), *harm_in_words(result), *warnings(result)]
-    return list(filter(None, told))
+    sentences = [
+        too_few(result.verdict),
+        tried_in_words(result),
+        against_in_words(result),
+        *harm_in_words(result),
+        *warnings(result),
+    ]
+    return list(filter(None, sentences))
 
 
 def head_accuracy(objective: "nn.Module", columns: Sequence[Vectors], held_out: Examples) -> HeadAccuracy | None:

@@ -12,7 +12,7 @@ from sbert_app.wording import amount
 
 SNIFFED_LINES = 50
 BLANK_ROWS = 2_000_000  # consecutive; spreadsheets write up to 1,048,576 of them below a table
-NUMERIC = re.compile(r"[^\W\d_]{0,3}[^a-zA-Z]*\d[^a-zA-Z]*[^\W\d_]{0,3}")  # a number or a moment: 3, 2025-03-01, 12:30 PM, EUR 5
+NUMERIC = re.compile(r"[^\W\d_]{0,3}(?=\D*\d)[\d\W_]+[^\W\d_]{0,3}")  # a number or a moment: 3, 2025-03-01, 12:30 PM, EUR 5
 LEAST_CELLS, NUMERIC_SHARE, MOST_DIFFERENT = 3, 0.9, 1 / 3  # of a column below a header that its cells alone do not show
 NO_HEADER = "No header row was found: the first row was read as data."
 IMPORT_ID = '{"ImportId"'  # Qualtrics writes these below the questions, which stand below the names
@@ -58,8 +58,8 @@ def with_header(name: str, every_row: Iterable[Row], sheet: bool = False) -> tup
     if (shifted := _one_cell_off(head, start)) and _is_data(header, below):
         header, below, start = shifted, head[start:], start - 1
     elif _are_names(header, below, sheet):
-        header, left_out, told = _in_two_rows(header, below)
-        below, notes = below[left_out:], told
+        header, left_out, notes = _in_two_rows(header, below)
+        below = below[left_out:]
     else:
         header = [LINE_COLUMN] if len(header) == 1 else [f"column_{i}" for i in range(1, len(header) + 1)]
         below, notes, start = head, [NO_HEADER], 0

@@ -35,7 +35,7 @@ def read_txt(file: TextFile) -> Content:
     return lines.content(file.notes)
 
 
-def read_rows(rows_of: Callable[[TextFile], Rows], file: TextFile, *told: str) -> Content:
+def read_rows(rows_of: Callable[[TextFile], Rows], file: TextFile, *remarks: str) -> Content:
     every_row = rows_of(file)
     header, notes, rows = with_header(file.name, every_row)
     table = Collector(file.name, file.limits, header)
@@ -43,7 +43,7 @@ def read_rows(rows_of: Callable[[TextFile], Rows], file: TextFile, *told: str) -
     for number, row in enumerate(rows, 1):
         (table.add_any if ragged else table.add)(number, row)
     delimiter = "," if every_row.delimiter == NO_DELIMITER else every_row.delimiter
-    return table.content([*file.notes, *told, *notes, *every_row.notes], Form(delimiter, file.marked))
+    return table.content([*file.notes, *remarks, *notes, *every_row.notes], Form(delimiter, file.marked))
 
 
 def read_jsonl(file: TextFile) -> Content:
@@ -84,7 +84,7 @@ def _records(content: Mapping[str, Any]) -> list[Any]:
     """The records of an object: in its only list of objects, in its columns, under its keys, or in its only list; else itself."""
     values = [*content.values()]
     if isinstance(content.get("columns"), list) and isinstance(content.get("data"), list):  # as pandas splits a table
-        return [dict(zip(content["columns"], row, strict=False)) for row in content["data"] if isinstance(row, list)]
+        return [dict(zip(map(str, content["columns"]), row, strict=False)) for row in content["data"] if isinstance(row, list)]
     if len(lists := list(_lists_of_objects(content, DEPTH))) == 1:
         return lists[0]
     if len(values) > 1 and all(isinstance(value, list) for value in values) and len({*map(len, values)}) == 1:

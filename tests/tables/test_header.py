@@ -49,6 +49,11 @@ def test_a_first_row_that_can_only_be_names_names_the_columns(case, read):
     assert set(header.replace('"', "").replace(", ", ",").strip().split(",")) - {""} <= {*table.frame.columns}
 
 
+def test_a_hostile_first_row_takes_no_longer_than_its_length(read):
+    below = rows("{i},{said}\n")
+    assert len(read("a.csv", f"{'1' * 900_000}abcd,What went wrong on your last visit to us?\n{below}").frame) == len(SAID)
+
+
 @pytest.mark.parametrize("case", UNNAMED)
 def test_a_first_row_that_is_like_the_others_is_data(case, read):
     table = read("a.csv", rows(UNNAMED[case]))

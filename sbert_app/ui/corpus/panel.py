@@ -171,8 +171,8 @@ class CorpusPanel:
         columns = existing(table, columns)
         frame = mended(table, columns, mends).frame if mends else table.frame
         filled = int((joined(frame, columns) != "").sum())
-        first = [*columns, *frame.columns.drop(columns)]
-        preview = frame[first].head(PREVIEW_ROWS).map(lambda cell: html.short(cell, PREVIEW_LENGTH))
+        texts_first = [*columns, *frame.columns.drop(columns)]
+        preview = frame[texts_first].head(PREVIEW_ROWS).map(lambda cell: html.short(cell, PREVIEW_LENGTH))
         return {self.preview: preview, self.index: gr.Button(f"Read {amount(filled, 'row')}")}
 
     def _on_picked(self, session: Session, model: str, event: gr.EventData) -> Updates:
