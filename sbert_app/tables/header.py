@@ -54,7 +54,7 @@ def with_header(name: str, every_row: Iterable[Row], sheet: bool = False) -> tup
     start = first_row(head)
     if start is None:
         raise UserError(f"'{name}' has no rows. Choose a file with at least one sentence.")
-    header, below, notes = [cell.strip() for cell in head[start]], head[start + 1 :], []
+    header, below, notes = [cell.strip() for cell in head[start]], head[start + 1 :], list[str]()
     if (shifted := _one_cell_off(head, start)) and _is_data(header, below):
         header, below, start = shifted, head[start:], start - 1
     elif _are_names(header, below, sheet):
