@@ -1,5 +1,6 @@
 """A page that finds its session again shows what that holds: the map, its comparison, the race; another corpus clears them."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import gradio as gr
@@ -8,11 +9,14 @@ import pytest
 
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.errors import UserError
+from sbert_app.jobs.fine_tune import preparing
 from sbert_app.jobs.map.job import ClusterOptions, draw
 from sbert_app.jobs.map.kept import preview
 from sbert_app.mapping.projection import Drift
 from sbert_app.timing.extrapolation import Throughput, Turn
 from sbert_app.timing.result import Conditions, TimingResult
+from sbert_app.ui.fine_tune.tab import FineTuneTab
+from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.map.tab import MapTab
 from sbert_app.ui.timing.tab import TimingTab
 from tests.searching import indexed
@@ -70,3 +74,16 @@ def test_the_race_comes_back(shared_bench, session):
     assert "On this machine" in shown[tab.words]
     open_lines(shared_bench, session, 23)
     assert not tab._on_opened(session, 4)[tab.result].visible
+
+
+def test_an_event_that_waited_brings_no_older_split_back(shared_bench, session):
+    with gr.Blocks():
+        tab = FineTuneTab(shared_bench, gr.State(), gr.State(""), ModelPicker(shared_bench))
+    data = preparing.load(shared_bench, session, preparing.example_table("requests_scored.csv", shared_bench.settings.limits))
+    roles = zip(tab.data.columns, ("scored", "sentence1", "sentence2", "", "score", ""), strict=True)
+    values = dict.fromkeys([*tab.data.split, *tab.plan.tuned], "") | dict(roles) | {tab.data.split_by: "pairs"}
+    values |= {tab._session: session, tab._model: MODEL, tab.plan.preset: "quick", tab.plan.cross: ""}
+    assert tab._on_preset(values)[tab.plan.base] == MODEL
+    with suppress(UserError):  # the settings are blank
+        list(tab._on_estimate(values))
+    assert preparing.current(session) is data

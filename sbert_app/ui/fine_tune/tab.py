@@ -178,7 +178,8 @@ class FineTuneTab:
         return self.plan.show(preset(name, examples.kind, len(examples), base, encoder), examples.kind, scorers)
 
     def _on_preset(self, values: Values) -> Updates:
-        return self._show_preset(self.data.read(values), *(values[box] for box in (self.plan.preset, self._model, self.plan.cross)))
+        data = preparing.current(values[self._session])  # not as the page has it: an event that waited may bring an older split
+        return self._show_preset(data, *(values[box] for box in (self.plan.preset, self._model, self.plan.cross)))
 
     def _on_trained(self, values: Values) -> Updates:
         """Show the preset's settings for what is trained now; what was set stays where the menu was only left."""
@@ -196,7 +197,7 @@ class FineTuneTab:
     def _on_estimate(self, values: Values) -> Iterator[str]:
         yield view.ESTIMATING
         try:
-            data = self.data.read(values)
+            data = preparing.current(values[self._session])
             expected = preparing.expected(self._bench, data, self._plan(values, data))
         except UserError:
             yield ""
