@@ -191,4 +191,4 @@ class PairSet(DataSet):
         if self.task == "labelled":
             return Mistake(sentences, examples.labels[int(examples.targets[row])], given)
         low, high = examples.score_range
-        return Mistake(sentences, f"{low + (high - low) * examples.targets[row]:.3g} of {high:g}: {expected}", given)
+        return Mistake(sentences, f"{low + (high - low) * examples.targets[row]:.3g} of {max(low, high):g}: {expected}", given)

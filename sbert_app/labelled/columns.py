@@ -1,7 +1,6 @@
 """Find the columns that hold the sentences and the score or label: by name, then by content."""
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +8,7 @@ import pandas as pd
 
 from sbert_app.corpus.text_column import named, plain_name, words_a_cell, words_of
 from sbert_app.errors import UserError
+from sbert_app.labelled.labels import ENTAILMENT, NLI_CODES, NO_GOLD, REVERSED_WORDS, number
 from sbert_app.tables.table import SHEET
 
 KINDS = {"scored": "Scored pairs", "labelled": "Labelled pairs", "triplets": "Triplets", "positives": "Pairs that belong together"}
@@ -25,7 +25,7 @@ NEGATIVE = ["negative", "neg", "negative_1", "negative1", "hard_negative", "hard
 SINGLE = ["text", "sentence"]  # names of the only column of sentences
 SCORES = "score scores similarity similarity_score relatedness relatedness_score rating gold gold_score".split()
 LABELS = "label labels gold_label class relation is_duplicate duplicate entailment_judgment judgment judgement quality".split()
-# In other names, in the singular: of scores or labels, of what is neither, and where a high value means that a pair is different.
+# In other names, in the singular: of scores or labels, and of what is neither.
 TARGET_WORDS = frozenset(
     "score similarity similar sim relatedness grade gold rating label same duplicate dup related mean average".split()
 )
@@ -33,19 +33,10 @@ OTHER_WORDS = frozenset(
     "split set part fold lang language locale year date day time month batch annotator rater reviewer author source genre domain "
     "topic id confidence weight index".split()
 )
-REVERSED_WORDS = {"different", "dissimilar", "distinct", "distance"}
 NAMES_OF_PARTS = {"train": "train", "training": "train", "test": "held_out", "held-out": "held_out"}
 NAMES_OF_PARTS |= dict.fromkeys(("dev", "val", "valid", "validation"), "dev")
-SAME = (
-    "same entailment entails duplicate dup paraphrase similar related equivalent match positive yes true y t gleich ja high 👍"
-).split()
-DIFFERENT = "different no false n f not_duplicate dissimilar contradiction opposite negative ungleich nein low 👎".split()
-DENIALS = "not ", "not_", "not-", "non", "non-", "un", "dis", "no ", "no_"  # before another label
-BLANKS = frozenset(("", "-", "?", "n/a", "na", "nan", "none", "null"))  # no label, in lower case
-NLI_CODES, ENTAILMENT, NO_GOLD = ("0", "1", "2"), "0", "-1"  # of entailment, neutral, contradiction, as SNLI and MNLI are published
 SAMPLE = 500  # rows
 MOST_LABEL_WORDS = 3  # in a cell, on average
-ANNOTATED = re.compile(r"([-+]?\d+(?:[.,]\d+)?) ?(?:%|/ ?\d{1,3}|[-–:=] ?[^\W\d].*)")
 MOST_VALUES = 10  # different values of a column that may hold labels
 LEAST_GRADE, MOST_GRADE = -1.0, 10.0  # of a column without a known name: other numbers may be lengths or years
 
@@ -93,7 +84,7 @@ def guess_mapping(frame: pd.DataFrame) -> ColumnRoles:
         return ColumnRoles("positives", (first, second))
     if _has_nli_codes(frame, first, second, target):
         return ColumnRoles("labelled", (first, second), target, ENTAILMENT)
-    return ColumnRoles(kind := target_kind(frame, target), (first, second), target, _reversed(frame[target]) * (kind == "labelled"))
+    return ColumnRoles(target_kind(frame, target), (first, second), target)
 
 
 def chosen_mapping(
@@ -125,26 +116,16 @@ def target_kind(frame: pd.DataFrame, column: str) -> str:
     numeric = [value for value in values if value is not None]
     if len(numeric) < len(values) / 2:
         return "labelled"
-    distinct = len({value for value in numeric if math.isfinite(value)})
+    different = {value for value in numeric if math.isfinite(value)}
+    distinct = len(different) - (different == {-1, 0, 1, 2})  # as NLI sets have it, where -1 is no label
     # Two different numbers are labels, or three under a name such as "label"; more, or a name such as "score", are scores.
     return "labelled" if distinct <= (3 if plain_name(column) in LABELS else 2) and plain_name(column) not in SCORES else "scored"
 
 
 def _has_nli_codes(frame: pd.DataFrame, first: str, second: str, target: str) -> bool:
-    """Whether the labels of premise and hypothesis are numbers of NLI classes, with or without NO_GOLD."""
+    """Whether the labels of premise and hypothesis are the codes of NLI classes, with or without NO_GOLD."""
     named = (plain_name(first), plain_name(second)) == ("premise", "hypothesis")
     return named and set(frame[target].str.strip()) - {"", NO_GOLD} == set(NLI_CODES)
-
-
-def guess_positive(labels: Sequence[str]) -> tuple[str, bool]:
-    """The label that means "the same" (by name or by excluding "different"; of numbers, the highest), and whether it is certain."""
-    if all(number(label) is not None for label in labels):
-        return max(labels, key=lambda label: number(label) or 0.0), len(labels) == 2
-    by_name = {label.lower(): label for label in labels}
-    denied = {f"{denial}{label}" for denial in DENIALS for label in by_name}
-    others = [label for label in labels if label.lower() not in DIFFERENT and label.lower() not in denied]
-    same = next((by_name[name] for name in SAME if name in by_name), others[0] if len(others) == 1 else "")
-    return same or labels[-1], bool(same)
 
 
 def named_targets(frame: pd.DataFrame) -> list[str]:
@@ -157,19 +138,6 @@ def named_targets(frame: pd.DataFrame) -> list[str]:
 def says_so(column: str) -> bool:
     """Whether the name of a column says that it holds scores or labels."""
     return plain_name(column) in {*SCORES, *LABELS} or bool((TARGET_WORDS | REVERSED_WORDS).intersection(words_of(column)))
-
-
-def number(text: str) -> float | None:
-    """Parse a number with a decimal point or comma, also of 60 %, 3/5 and "5 - same"; may be nan or inf. None if it is none."""
-    text = text.strip()
-    if match := ANNOTATED.fullmatch(text):
-        text = match[1]
-    if re.fullmatch(r"[-+]?\d+,\d+", text):
-        text = text.replace(",", ".")
-    try:
-        return float(text) if "_" not in text else None
-    except ValueError:
-        return None
 
 
 def is_id(cells: Sequence[str]) -> bool:
@@ -189,15 +157,6 @@ def _phrases(frame: pd.DataFrame, exclude: set[str]) -> list[str]:
     head = frame.head(SAMPLE)
     texts = (name for name in frame.columns if name not in exclude and not any(map(number, head[name])))
     return [name for name in texts if head[name].nunique() > len(head) / 2][:2]
-
-
-def _reversed(cells: "pd.Series[str]") -> str:
-    """The label of a column named "different" that means "the same", "" of any other column, or where that is not clear."""
-    labels = sorted({cell for cell in cells.str.strip() if cell})
-    if len(labels) != 2 or not REVERSED_WORDS.intersection(words_of(str(cells.name))):
-        return ""
-    highest, certain = guess_positive(labels)
-    return next(label for label in labels if label != highest) if certain else ""
 
 
 def _likely_target(frame: pd.DataFrame, exclude: set[str]) -> str:

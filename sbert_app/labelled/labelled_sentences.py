@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sbert_app.corpus.reader import read_corpus
 from sbert_app.corpus.text_column import guess_column, named
 from sbert_app.errors import UserError
-from sbert_app.labelled.columns import guess_mapping, guess_positive
+from sbert_app.labelled.columns import guess_mapping
 from sbert_app.labelled.examples import check_columns, read_examples
 from sbert_app.settings import Limits
 from sbert_app.tables import Table
@@ -111,4 +111,4 @@ def read_labelled_pairs(
             raise UserError(f"'{tables[number].name}' has the label '{unknown[0]}', which '{table.name}' lacks.")
     labels = [np.array(part.labels, object)[part.targets.astype(np.int64)] for part in parts]
     data = joined([list(part.sentences) for part in parts], labels, test is not None, dev is not None)
-    return replace(data, positive=data.classes.index(guess_positive(data.classes)[0]))
+    return replace(data, positive=data.classes.index(parts[0].labels[parts[0].positive]))

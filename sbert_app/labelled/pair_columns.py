@@ -11,16 +11,8 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.text_column import words_a_cell
 from sbert_app.errors import UserError
-from sbert_app.labelled.columns import (
-    BLANKS,
-    LEAST_GRADE,
-    MOST_GRADE,
-    guess_mapping,
-    guess_positive,
-    is_id,
-    named_targets,
-    number,
-)  # fmt: skip
+from sbert_app.labelled.columns import LEAST_GRADE, MOST_GRADE, guess_mapping, is_id, named_targets
+from sbert_app.labelled.labels import BLANKS, guess_positive, number
 
 SAMPLE = 200  # rows
 FEW_VALUES, OFTEN = 3, 4

@@ -9,7 +9,7 @@ import pandas as pd
 from sbert_app.corpus.reader import Corpus, joined_cells
 from sbert_app.corpus.text_column import named
 from sbert_app.errors import UserError
-from sbert_app.labelled.columns import number
+from sbert_app.labelled.labels import number
 from sbert_app.tables import Table
 from sbert_app.tables.table import guarded
 from sbert_app.vectors import Rows

@@ -80,6 +80,8 @@ def open_text(path: Path, name: str, packed: bool, limits: Limits) -> TextFile:
     start = next(file.pieces(), b"")
     if start.startswith(MAGIC):
         raise UserError(f"'{name}' is a binary file (spreadsheet, archive, PDF or picture) with a wrong ending. Export it as CSV.")
+    if start.lstrip()[:20].lower().startswith((b"<!doctype html", b"<html")):
+        raise UserError(f"'{name}' is a web page with a wrong ending. Open it in a spreadsheet program and save it as CSV UTF-8.")
     codec, notes = "utf-16" if start.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig", []
     characters, nuls, broken = _count(file.pieces(), codec)
     if broken:

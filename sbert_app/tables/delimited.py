@@ -83,15 +83,20 @@ class Rows:
 def csv_rows(file: TextFile) -> Rows:
     """Cells delimited by comma, semicolon, bar, tab (then as `tsv_rows`), or as a first line such as `sep=;` states.
 
-    Quotation marks in a cell may be written as \\", as Spark and MySQL do.
+    Quotation marks in a cell may be written as \\", as Spark and MySQL do, and digits as ="007", which a spreadsheet keeps so.
     """
     start = file.read(SNIFFED_CHARACTERS, None)
     stated, escaped = STATED.fullmatch(next(file.lines(""), "")), ESCAPED.search(start) and not DOUBLED.search(start)
     delimiter = stated[1] if stated else _delimiter(start.replace('\\"', "") if escaped else start)
     if delimiter == "\t" and not stated:
         return tsv_rows(file)
-    lines = islice(file.lines(""), 1 if stated else 0, None)
-    return Rows(file, (line.replace('\\"', '""') for line in lines) if escaped else lines, delimiter)
+    lines: Iterator[str] = islice(file.lines(""), 1 if stated else 0, None)
+    if escaped:
+        lines = (line.replace('\\"', '""') for line in lines)
+    formula = re.compile(rf'((?:^|{re.escape(delimiter)}) *)="', re.MULTILINE)
+    if formula.search(start):
+        lines = (formula.sub(r'\1"', line) for line in lines)
+    return Rows(file, lines, delimiter)
 
 
 def tsv_rows(file: TextFile) -> Rows:

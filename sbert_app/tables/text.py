@@ -5,7 +5,7 @@ Of JSON, in lines or as one document, the records become rows, and the keys of a
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -21,6 +21,7 @@ TABLE_SHARE = 0.9  # of the first lines with the same number of tabs
 AS_TABLE = "Read as a table, since tabs separate its columns."
 ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 DEPTH = 3  # how deep objects within a record, and lists of records within a document, are looked into
+SETS = ["set"], ["texts"]  # the keys of a record that holds only texts that belong together
 ONE_RECORD = "The file holds one object, which was read as one record. If its rows are in a list, save that list alone."
 
 
@@ -47,6 +48,8 @@ def read_rows(rows_of: Callable[[TextFile], Rows], file: TextFile, *remarks: str
 
 
 def read_jsonl(file: TextFile) -> Content:
+    if _list_of(_parsed(next(filter(str.strip, file.lines()), ""))) is not None:
+        return _of_lists(file, _rows(map(_parsed, filter(str.strip, file.lines()))))
     table = Records(file)
     for number, line in enumerate(file.lines(), 1):
         if not line.strip():
@@ -74,6 +77,9 @@ def read_json(file: TextFile) -> Content:
     records = _records(content) if isinstance(content, dict) else content
     if not isinstance(records, list):
         raise UserError(f"'{file.name}' must hold a list of sentences or of objects.")
+    if records and all(isinstance(record, list) for record in records):
+        header, notes, rows = with_header(file.name, _rows(records))  # of a sheet
+        return _of_lists(file, rows, header, notes)
     table = Records(file)
     for number, record in enumerate(records, 1):
         table.add_record(number, record)
@@ -105,6 +111,38 @@ def _lists_of_objects(content: Mapping[str, Any], depth: int) -> Iterator[list[A
     for value in content.values() if depth and not found else ():
         if isinstance(value, dict):
             yield from _lists_of_objects(value, depth - 1)
+
+
+def _list_of(record: Any) -> list[Any] | None:
+    """The list that a record is, or that an object holds under the only key of one of SETS; None of any other."""
+    if isinstance(record, dict) and [*record] in SETS:
+        (record,) = record.values()
+    return record if isinstance(record, list) else None
+
+
+def _of_lists(file: TextFile, rows: Iterable[Sequence[str]], header: Sequence[str] = (), notes: Sequence[str] = ()) -> Content:
+    table = Collector(file.name, file.limits, header)
+    for number, row in enumerate(rows, 1):
+        table.add_any(number, row)
+    return table.content([*file.notes, *notes])
+
+
+def _parsed(line: str) -> Any:
+    """The value of a line, or the line where it is not valid JSON."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return line.strip()
+
+
+def _rows(records: Iterable[Any]) -> Iterator[list[str]]:
+    """The cells of records that are lists; of texts that belong together, the first with each other one."""
+    for record in records:
+        texts = _list_of(record)
+        if texts and isinstance(record, dict):
+            yield from ([cell(texts[0]), cell(other)] for other in texts[1:])
+        else:
+            yield [cell(value) for value in ([record] if texts is None else texts)]
 
 
 class Records(Collector):

@@ -12,9 +12,10 @@ from sbert_app.grid.data_set import PairSet
 from sbert_app.grid.export import as_csv, as_latex, as_markdown
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import System
-from sbert_app.labelled.columns import ColumnRoles, guess_mapping, number
+from sbert_app.labelled.columns import ColumnRoles, guess_mapping
 from sbert_app.labelled.example_set import FILE, digests, remember, trained_on
 from sbert_app.labelled.examples import read_examples
+from sbert_app.labelled.labels import number
 from sbert_app.models.files.finding import CROSS_ENCODER
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
@@ -134,6 +135,24 @@ def test_the_label_that_means_the_same_is_named_guessed_and_doubted(read, labels
     reading = read(lines("sentence1,sentence2,label", lambda i: f"{pair(i)},{labels[i % len(labels)]}"))
     assert reading.examples.labels[reading.examples.positive] == same
     assert any("was guessed" in note for note in reading.notes) is not sure
+
+
+@pytest.mark.parametrize(("codes", "same"), [("12", "1"), ("21", "2"), ("012", "0"), ("210", "2")])
+def test_of_labels_that_are_numbers_the_one_of_pairs_that_share_more_words_means_the_same(read, codes, same):
+    seconds = "parcel {} is rather late", "somebody else rang", "another person rang"
+    rows = [f"parcel {i} is late,{seconds[i % len(codes)].format(i)},{codes[i % len(codes)]}" for i in range(90)]
+    reading = read("\n".join(["sentence1,sentence2,label", *rows]))
+    assert reading.examples.labels[reading.examples.positive] == same
+
+
+def test_where_high_scores_mean_different_the_column_says_so_or_is_doubted(read):
+    def row(i):
+        return f"the parcel of flat {i} is late,{' '.join('the parcel of flat is late'.split()[: 6 - i % 6])} now,{i % 6}"
+
+    reading = read(lines("sentence1,sentence2,distance", row))
+    assert reading.examples.targets[:6].tolist() == [1, 0.8, 0.6, 0.4, 0.2, 0] and reading.examples.score_range == (5, 0)
+    assert reading.notes == ("A high value of 'distance' is taken to mean “different”.",)
+    assert "share fewer words" in read(lines("sentence1,sentence2,score", row)).notes[0]
 
 
 def test_labels_that_differ_in_capitals_only_are_one(read):

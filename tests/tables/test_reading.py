@@ -43,6 +43,7 @@ BAD = {
     "wrong encoding": ("a.csv", "text\n日本語".encode("shift_jis"), r"'a.csv' is not UTF-8 text \(line 2\). Save it as UTF-8"),
     "picture renamed": ("a.csv", b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "'a.csv' is a binary file .* Export it as CSV"),
     "workbook renamed": ("a.csv", xlsx(FRAME), "'a.csv' is a binary file"),
+    "page renamed": ("a.csv", b"\n<!DOCTYPE html>\n<table><tr><td>a</td></tr></table>", "'a.csv' is a web page"),
     "binary renamed": ("a.csv", bytes(1000) + b"abc", "'a.csv' is a binary file, not text"),
     "broken json": ("a.json", b'{"a": ', "'a.json' is not valid JSON"),
     "json number": ("a.json", b"5", "'a.json' must hold a list of sentences or of objects"),

@@ -1,5 +1,6 @@
 """Before a run: a labelled table as training data, in the session too; and an estimate of how long a plan takes."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from sbert_app.corpus.reader import existing
@@ -7,7 +8,8 @@ from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.labelled.columns import ColumnRoles, chosen_mapping, guess_mapping, target_kind
 from sbert_app.labelled.example_set import SENTENCES, SPLITS
-from sbert_app.labelled.examples import Reading, check_columns, meaning, read_examples
+from sbert_app.labelled.examples import Reading, check_columns, read_examples
+from sbert_app.labelled.labels import meaning
 from sbert_app.labelled.splits import Column, Split, split
 from sbert_app.runs.plan import Plan, TrainingEstimate, estimate
 from sbert_app.runtime.session import Session
@@ -76,8 +78,16 @@ def read_training_data(table: Table, mapping: ColumnRoles, limits: Limits, choic
 
 
 def _read_part(reading: Reading, table: Table, limits: Limits) -> Reading:
-    """Read another table's examples, with scores on the same scale. Raises UserError if the labels differ."""
-    read = read_examples(table, reading.mapping, limits)
+    """Read another table's examples, with scores on the same scale. Raises UserError if the labels differ.
+
+    Its columns have the same names, or are guessed where it holds the same kind of examples under others.
+    """
+    mapping = reading.mapping
+    if not {*mapping.sentences, *filter(None, [mapping.target])} <= {*table.frame.columns}:
+        with suppress(UserError):  # `read_examples` says which column is missing
+            own = guess_mapping(table.frame)
+            mapping = own if own.kind == mapping.kind else mapping
+    read = read_examples(table, mapping, limits)
     examples, other = reading.examples, read.examples
     if [meaning(label, True) for label in other.labels] != [meaning(label, True) for label in examples.labels]:
         raise UserError(f"'{table.name}' has the labels {', '.join(other.labels)}, not {', '.join(examples.labels)}.")

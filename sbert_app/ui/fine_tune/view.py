@@ -57,7 +57,7 @@ def data_line(data: TrainingData) -> str:
         labels = f"{target}: {', '.join(examples.labels)}; {examples.labels[examples.positive]} means the same"
         parts.append(html.short(labels, LABELS_LENGTH))
     if examples.kind == "scored":
-        parts.append(html.short("{}: {:g} to {:g}".format(target, *examples.score_range), LABELS_LENGTH))
+        parts.append(html.short("{}: {:g} to {:g}".format(target, *sorted(examples.score_range)), LABELS_LENGTH))
     return " · ".join([*parts, "Change"])
 
 
@@ -75,7 +75,7 @@ def training_data(data: TrainingData) -> Markup:
     examples = reading.examples
     facts = [f"{amount(len(examples), 'example')}, {KINDS[examples.kind].lower()}"]
     if examples.kind == "scored":
-        low, high = examples.score_range
+        low, high = sorted(examples.score_range)
         facts.append(f"scores {low:g} to {high:g}" + ("" if (low, high) == (0, 1) else ", rescaled to 0 to 1"))
     if examples.kind == "labelled":
         counts = Counter(examples.targets.astype(int).tolist())

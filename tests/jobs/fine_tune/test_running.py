@@ -190,10 +190,14 @@ def test_parts_of_ones_own_are_kept_with_other_columns_and_gone_with_other_data(
     assert len(data.split.held_out) == 30 and data.split.separation.dev == PAIRS
     with pytest.raises(UserError, match="Every pair of the dev part is also held out"):
         preparing.set_part(bench, session, DEV, own)
+    renamed = read_table(
+        write("other.csv", "\n".join(["text_a,text_b,rating", *(f"new {row}" for row in rows)])), bench.settings.limits
+    )
+    assert preparing.set_part(bench, session, DEV, renamed).split.dev.sentences[0][0] == "new own sentence 0"
     wrong = read_table(write("wrong.csv", "sentence1,sentence2\na,b\n"), bench.settings.limits)
     with pytest.raises(UserError, match="'wrong.csv' has no column 'score'"):
         preparing.set_part(bench, session, DEV, wrong)
-    assert preparing.current(session) is data
+    assert len(preparing.current(session).split.dev) == 30
     assert len(preparing.set_part(bench, session, TEST, None).split.held_out) == 80
     assert preparing.load(bench, session, example_table(TRIPLETS, bench.settings.limits)).choice == AS_USUAL
 

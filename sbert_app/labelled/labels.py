@@ -1,0 +1,119 @@
+"""What the cells of a score or label column mean: their numbers, which labels are one, and which of them means "the same"."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.corpus.text_column import WORD, words_of
+from sbert_app.evaluation.agreement import spearman
+
+YES, NO = ("yes", "y", "true", "t", "1", "1.0"), ("no", "n", "false", "f", "0", "0.0")
+SAME = (
+    "same entailment entails duplicate dup paraphrase similar related equivalent match positive yes true y t gleich ja high 👍"
+).split()
+DIFFERENT = "different no false n f not_duplicate dissimilar contradiction opposite negative ungleich nein low 👎".split()
+DENIALS = "not ", "not_", "not-", "non", "non-", "un", "dis", "no ", "no_"  # before another label
+REVERSED_WORDS = {"different", "dissimilar", "distinct", "distance"}  # in the name of a column where a high value means different
+BLANKS = frozenset(("", "-", "?", "n/a", "na", "nan", "none", "null"))  # no label, in lower case
+NLI_CODES, ENTAILMENT, NO_GOLD = ("0", "1", "2"), "0", "-1"  # of entailment, neutral, contradiction, as SNLI and MNLI are published
+ANNOTATED = re.compile(r"([-+]?\d+(?:[.,]\d+)?) ?(?:%|/ ?\d{1,3}|[-–:=] ?[^\W\d].*)")
+COMPARED, LEAST_COMPARED, SURE = 5_000, 20, 3  # pairs whose words are compared, of each label; standard errors
+LEAST_AGAINST = -0.2  # Spearman of scores and shared words, which is 0.5 and more where high scores mean the same
+GUESSED = "The label '{}' was guessed to mean “the same”: check it under Columns, or write “same” there."
+CLOSER = "The label '{}' is taken to mean “the same”, since its pairs share more words: check it under Columns."
+TURNED = "A high value of '{}' is taken to mean “different”."
+AGAINST = "Pairs with a high {0} share fewer words than others. If it means “different”, name the column “distance”."
+
+
+def number(text: str) -> float | None:
+    """Parse a number with a decimal point or comma, also of 60 %, 3/5 and "5 - same"; may be nan or inf. None if it is none."""
+    text = text.strip()
+    if match := ANNOTATED.fullmatch(text):
+        text = match[1]
+    if re.fullmatch(r"[-+]?\d+,\d+", text):
+        text = text.replace(",", ".")
+    try:
+        return float(text) if "_" not in text else None
+    except ValueError:
+        return None
+
+
+def meaning(label: str, answers: bool = False) -> str:
+    """What labels have in common that differ in capitals, as numbers, or, where all are answers, in the word for yes or no."""
+    label = label.casefold()
+    if answers and label in {*YES, *NO}:
+        return "yes" if label in YES else "no"
+    value = number(label)
+    return label if value is None else f"{value:g}"
+
+
+def one_spelling(cells: Sequence[str]) -> list[str]:
+    """The cells, where of labels that mean the same the first spelling stands for all."""
+    answers = all(label.casefold() in {*YES, *NO} for label in cells if label.casefold() not in BLANKS)
+    first: dict[str, str] = {}
+    return [first.setdefault(meaning(label, answers), label) for label in cells]
+
+
+def blanks_among(cells: Sequence[str]) -> frozenset[str]:
+    """What is no label among these cells, in lower case: a blank, and −1 beside the codes of NLI."""
+    return BLANKS | {NO_GOLD} if {*cells} - {""} == {NO_GOLD, *NLI_CODES} else BLANKS
+
+
+def guess_positive(labels: Sequence[str]) -> tuple[str, bool]:
+    """The label that means "the same" (by name or by excluding "different"; of numbers, the highest), and whether it is certain."""
+    if all(number(label) is not None for label in labels):
+        return max(labels, key=lambda label: number(label) or 0.0), len(labels) == 2
+    by_name = {label.lower(): label for label in labels}
+    denied = {f"{denial}{label}" for denial in DENIALS for label in by_name}
+    others = [label for label in labels if label.lower() not in DIFFERENT and label.lower() not in denied]
+    same = next((by_name[name] for name in SAME if name in by_name), others[0] if len(others) == 1 else "")
+    return same or labels[-1], bool(same)
+
+
+def same_label(column: str, cells: Sequence[str], pairs: Sequence[Sequence[str]]) -> tuple[str, str]:
+    """The label that means "the same" of a column with these cells, and a remark where that is a guess.
+
+    pairs: the two columns of sentences. Names of labels and of the column decide; of numbers, the lowest where its pairs clearly
+    share more words than those of the next, as with the codes of NLI or 1 for the same and 2 for different; else the highest.
+    """
+    labels = sorted(set(cells))
+    same, certain = guess_positive(labels)
+    if turned(column) and certain and len(labels) == 2:
+        return next(label for label in labels if label != same), TURNED.format(column)
+    if all(number(label) is not None for label in labels):
+        low, second, *_ = sorted(labels, key=lambda label: number(label) or 0.0)
+        if _clearly_closer(low, second, np.array(cells, dtype=object), pairs):
+            return low, CLOSER.format(low)
+    return same, "" if certain else GUESSED.format(same)
+
+
+def turned(column: str) -> bool:
+    """Whether the name of a column says that a high value means "different"."""
+    return not REVERSED_WORDS.isdisjoint(words_of(column))
+
+
+def seems_turned(scores: NDArray[np.float64], pairs: Sequence[Sequence[str]]) -> bool:
+    """Whether pairs with high scores, (n,), share fewer words than others."""
+    every = max(1, len(scores) // COMPARED)
+    shared = [_shared(*pair) for pair in zip(*(column[::every] for column in pairs[:2]), strict=True)]
+    return len(shared) >= LEAST_COMPARED and spearman(scores[::every], np.array(shared)) < LEAST_AGAINST
+
+
+def _clearly_closer(low: str, second: str, cells: NDArray[np.object_], pairs: Sequence[Sequence[str]]) -> bool:
+    """Whether the pairs of the first label share more words than those of the second, by more than chance."""
+    shared = []
+    for label in (low, second):
+        rows = np.flatnonzero(cells == label)[:COMPARED].tolist()
+        shared.append(np.array([_shared(pairs[0][i], pairs[1][i]) for i in rows]))
+    if min(map(len, shared)) < LEAST_COMPARED:
+        return False
+    error = float(np.sqrt(sum(values.var() / len(values) for values in shared)))
+    return float(shared[0].mean() - shared[1].mean()) > SURE * error
+
+
+def _shared(first: str, second: str) -> float:
+    """How many of their words two sentences share (Jaccard), 0..1."""
+    one, other = (set(WORD.findall(text.lower())) for text in (first, second))
+    return len(one & other) / max(1, len(one | other))
