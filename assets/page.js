@@ -155,10 +155,14 @@
     place({ query, filters: document.querySelector('#chips [data-filters]')?.dataset.filters });
   }
 
-  // Scroll to an element, at once if the visitor asked for less motion.
+  // Scroll to an element, at once if the visitor asked for less motion, and go on there with the keys: what was pressed is folded.
   function show(id) {
-    const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
-    document.getElementById(id)?.scrollIntoView({ behavior: calm ? 'auto' : 'smooth' });
+    const element = document.getElementById(id), calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    if (!element) return;
+    element.scrollIntoView({ behavior: calm ? 'auto' : 'smooth' });
+    const heading = element.querySelector('h2') ?? element;
+    heading.tabIndex = -1;
+    heading.focus({ preventScroll: true });
   }
 
   // Dim a result while the next one is computed; style.css waits a moment first, so that a quick answer does not flicker.

@@ -127,6 +127,7 @@ def test_a_warning_of_step_1_stays_in_the_verdict(page, tmp_path, tiny):
     settings(page, epochs=1)
     page.locator("#start").click()
     expect(page.locator("#run-title")).to_contain_text("Run letters, from letters.csv, 20")
+    expect(page.locator("#step-live h2")).to_be_focused()
     expect(page.locator("#verdict-word")).to_be_visible(timeout=TRAINED)
     verdict = page.locator("#verdict")
     expect(verdict).to_contain_text(warning)
