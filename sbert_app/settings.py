@@ -23,7 +23,7 @@ class Limits:
     file_bytes: int = 256 * MEGABYTE
     unpacked_bytes: int = 1024 * MEGABYTE
     rows: int = 1_000_000
-    columns: int = 200
+    columns: int = 1_000
     cells: int = 20_000_000
     cell_characters: int = 10_000_000
     reading_seconds: int = 600

@@ -121,8 +121,8 @@ class Collector:
         if len(self.columns) > most:
             if self._row_count > self.limits.rows:  # the first fault; rows are counted on to tell how many
                 self._check_size("more than ")
-            count = f"more than {most}" if at_least else f"{len(self.columns):,}"
-            raise UserError(f"'{self.name}' has {count} columns, the limit is {most}. Keep the ones you need.")
+            count = f"more than {most:,}" if at_least else f"{len(self.columns):,}"
+            raise UserError(f"'{self.name}' has {count} columns, the limit is {most:,}. Keep the ones you need.")
 
 
 def check_size(name: str, limits: Limits, least: str = "", rows: int = 0, unpacked: int = 0, cells: int = 0) -> None:

@@ -23,6 +23,9 @@ def changed(filters, sent):
 def test_no_column_is_lost_and_markup_stays_text():
     drawn = menus(Filtering([TEAM, *(FilterColumn(f"column {i}") for i in range(20))], {"column 3": {"contains": "'><i>"}}))
     assert drawn.count("data-column=") == 21 and drawn.count("more columns") == 1
+    assert drawn.partition("more columns")[0].count("data-column=") == 8
+    asked = menus(Filtering([FilterColumn(f"How satisfied are you with item {i}?") for i in range(20)]))
+    assert asked.partition("more columns")[0].count("data-column=") == 4
     assert "team &lt;b&gt;" in drawn and "<i>" not in drawn and "(blank)" in drawn
     assert menus(Filtering()) == ""
 

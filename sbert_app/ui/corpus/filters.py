@@ -4,6 +4,7 @@ import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any
 
 import gradio as gr
@@ -14,7 +15,8 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import Updates, Values, sent
 
 HOW = "Within a column: any of these. Across columns: all of these."
-SHOWN_MENUS = 12  # the columns of most use come first; the others are folded
+# The columns of most use come first; the others are folded. So many menus, or fewer: characters of their names and what is around.
+SHOWN_MENUS, SHOWN_CHARACTERS, LONGEST_NAME, AROUND = 12, 120, 24, 6
 CHIP = "filter "  # before a column, the name of its chip
 # "chosen" is a custom event: all filters, as jobs take them, whenever one is changed. Gradio patches html in place, which leaves
 # boxes ticked: what is drawn anew shows what it says. From one end of a range the focus goes to the other, which is waited for.
@@ -98,7 +100,9 @@ def menus(filtering: Filtering) -> Markup:
     if not filtering.columns:
         return Markup()
     each = [_menu(column, filtering.filters.get(column.name)) for column in filtering.columns]
-    shown, rest = Markup().join(each[:SHOWN_MENUS]), Markup().join(each[SHOWN_MENUS:])
+    widths = accumulate(min(len(column.name), LONGEST_NAME) + AROUND for column in filtering.columns[:SHOWN_MENUS])
+    fitting = sum(width <= SHOWN_CHARACTERS for width in widths)
+    shown, rest = Markup().join(each[:fitting]), Markup().join(each[fitting:])
     if rest:
         shown += Markup('<details class="rest"><summary>more columns</summary><div class="filters">{}</div></details>').format(rest)
     note = f"{HOW} Values and numbers are those of the sample of {filtering.sampled:,} rows." if filtering.sampled else HOW

@@ -26,7 +26,7 @@ EXAMPLES = {
 FILE_LABEL = "Labelled pairs or triplets: csv, tsv, jsonl, json, parquet, xlsx"
 SPLIT_CHOICES = [("By sentences: no sentence is in two parts", SENTENCES), ("By pairs only: a sentence may be in two parts", PAIRS)]
 NO_COLUMN = ("No column", "")
-OWN_FILES = "A file of its own replaces the part that is cut from the data. It needs the same kind of examples and at least 20 rows."
+OWN_FILES = "A file of its own replaces the part cut from the data. It needs the same kind of examples and at least 20 rows."
 ENCODER = ("The encoder: the model in the bar on top", "")
 WHEN_IT_PAYS = (
     "A cross-encoder reads both sentences together: it pays as a second opinion on pairs near a threshold, where it beats "
