@@ -20,7 +20,6 @@ from sbert_app.grid.support_vectors import out_of_fold
 from sbert_app.grid.systems import BM25, MAXSIM, RERANKED, Choice, Embed, Score, System
 from sbert_app.labelled.example_set import Examples, trained_on
 from sbert_app.labelled.queries import Queries
-from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.models.words.vectors import AverageWordVectors, WordVectors, words
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Array, Rows, Vectors, in_order
@@ -88,8 +87,7 @@ def of_encoder(bench: Workbench, encoder: "Encoder", name: str = systems.SBERT, 
 
 
 def of_cross_encoder(bench: Workbench, cross: "PairScorer", name: str = systems.CROSS, tick: Tick = lambda: None) -> System:
-    """A cross-encoder or poly-encoder as a system. Raises UserError for one with more than one output."""
-    check_one_score(cross)
+    """A cross-encoder or poly-encoder as a system."""
     scores = pair_scores(bench, cross, tick)
     known = trained_on(bench.registry.folder(cross.name))
     score, rank = (lambda examples, _: _of_pairs(examples, scores)), (lambda data: by_pairs(data, scores))
@@ -141,7 +139,6 @@ def _ranker(bench: Workbench, name: str, choice: Choice, encoder: "Encoder", tic
     embed = embedding(bench, encoder, tick)
     if name == RERANKED:
         cross = bench.registry.pair_scorer(choice.cross_encoder)
-        check_one_score(cross)  # at once, not after the encoder has ranked all documents
         scores = pair_scores(bench, cross, tick)
         model, identity = f"{choice.model}, {cross.name}", f"{encoder.fingerprint} {cross.fingerprint}"
         return System(name, model, identity, ranker=lambda data: reranked(data, _by_cosine(data, encoder, embed, tick), scores))

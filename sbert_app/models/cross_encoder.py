@@ -93,6 +93,15 @@ class CrossEncoder(OnEngine):
         base = {"base model": self.name, "tokens": f"{self.max_length}"}
         write_card(folder, title or folder.name, base | dict(facts or {}), cross_of=self.name)
 
+    def check_one_score(self) -> None:
+        """Raise UserError if it gives a pair several numbers: none of them alone says how close the two are."""
+        if self.labels != 1:
+            names = f" ({', '.join(self.label_names)})" if self.label_names else ""
+            raise UserError(
+                f"The cross-encoder '{self.name}' gives {self.labels} labels, not a score: one number for each label{names}. "
+                "Choose a cross-encoder with one label."
+            )
+
     def score(self, pairs: Sequence[Pair]) -> Vectors:
         """Score pairs in their order. n pairs -> (n,), or (n, k) for k > 1 labels, float32, higher is closer."""
         scores = in_order(self.stream(pairs), len(pairs), self.labels)

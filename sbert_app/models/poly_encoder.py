@@ -162,8 +162,6 @@ class PolyScorer:
     """A poly-encoder in the place of a cross-encoder. A score is a mean of two cosines, -1..1, higher is closer."""
 
     kind = POLY
-    labels = 1
-    label_names: Sequence[str] = ()
     bounds: Bounds | None = COSINE
 
     def __init__(self, encoder: PolyEncoder) -> None:

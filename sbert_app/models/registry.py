@@ -99,11 +99,13 @@ class Registry:
         return encoder
 
     def cross_encoder(self, name: str) -> CrossEncoder:
-        """The cross-encoder of that name, loaded at most once. Raises UserError for an unknown name."""
-        return self._get(CrossEncoder, name)
+        """The cross-encoder of that name, loaded at most once. Raises UserError for an unknown name, or one of several labels."""
+        cross = self._get(CrossEncoder, name)
+        cross.check_one_score()
+        return cross
 
     def pair_scorer(self, name: str) -> PairScorer:
-        """The cross-encoder or poly-encoder of that name, loaded at most once. Raises UserError for an unknown name."""
+        """The cross-encoder or poly-encoder of that name, as `cross_encoder`: it gives a pair one score. Raises UserError."""
         return PolyScorer(self._get(PolyEncoder, name)) if self.kind(name) == POLY else self.cross_encoder(name)
 
     def kind(self, name: str) -> str:

@@ -14,7 +14,6 @@ import numpy as np
 
 from sbert_app.corpus.cache import EmbeddingCache
 from sbert_app.corpus.ranking.lexical import ticking
-from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.runtime.quota_usage import Usage
 from sbert_app.runtime.visitors import ASKING, Turns
 from sbert_app.step import Step, each_within
@@ -95,8 +94,7 @@ class Device:
         return self.each(encoder.stream(sentences, prompt), short)
 
     def scores(self, cross: "PairScorer", pairs: "Sequence[Pair]", tick: Callable[[], None] = lambda: None) -> Vectors:
-        """Score pairs. n pairs -> (n,) float32. tick: after each batch, may raise. Raises UserError for one with several labels."""
-        check_one_score(cross)
+        """Score pairs. n pairs -> (n,) float32. tick: after each batch, may raise."""
         return in_order(ticking(self.pairs(cross, pairs), tick), len(pairs), 1)[:, 0]
 
     def pairs(self, cross: "PairScorer", pairs: "Sequence[Pair]") -> Batches:

@@ -12,7 +12,6 @@ from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware, machine
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
-from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.models.registry import Registry
 from sbert_app.step import Step
 from sbert_app.timing import measurements
@@ -47,7 +46,6 @@ def cross_encoder_like(registry: Registry, encoder: Encoder, name: str = "") -> 
     name: which; "": the bundled one or, where that has another backbone, the encoder's with an untrained head.
     """
     chosen = registry.cross_encoder(name or DEFAULT_CROSS_ENCODER)
-    check_one_score(chosen)
     if name or same_backbone(encoder, chosen) or encoder.folder is None or encoder.of_words:
         return chosen, True
     fp32 = replace(registry.hardware, dtype=torch.float32)

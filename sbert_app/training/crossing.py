@@ -13,7 +13,6 @@ from sbert_app.labelled.example_set import Examples
 from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.step import each_within
 from sbert_app.training.objectives import COSINE, build_objective
@@ -34,7 +33,7 @@ class PairTrainee(Trainee):
     towers = 2  # in one row; and by counting two, the memory of attention, which grows with the square of its length, is halved
 
     def __init__(self, cross: CrossEncoder, train: Examples, dev: Examples) -> None:
-        check_one_score(cross)
+        cross.check_one_score()
         self.encoder, self.objective = cross, nn.BCEWithLogitsLoss()  # named as those of `Siamese`
         self.module = cross.transformer.requires_grad_(True)  # a merged adapter's are frozen
         self._dev = dev

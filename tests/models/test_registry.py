@@ -43,6 +43,13 @@ def test_the_bundled_cross_encoder_scores_pairs_and_is_small(registry):
     assert config["base_model_name_or_path"] == "sentence-transformers/all-MiniLM-L6-v2"
 
 
+def test_a_classifier_is_refused_where_a_score_is_needed(registry, cross_folder, tmp_path):
+    classifier = str(cross_folder(tmp_path / "three", 3))
+    for get in (registry.cross_encoder, registry.pair_scorer):
+        with pytest.raises(UserError, match="gives 3 labels, not a score"):
+            get(classifier)
+
+
 def test_after_a_load_that_failed_the_next_ones_take_turns(registry, monkeypatch):
     inside, most, failing = [], [], threading.Event()
     entered, leave = threading.Semaphore(0), threading.Semaphore(0)

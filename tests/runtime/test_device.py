@@ -6,8 +6,6 @@ from contextlib import closing
 import pytest
 
 from sbert_app.corpus.cache import EmbeddingCache
-from sbert_app.errors import UserError
-from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.runtime import device as module
 from sbert_app.runtime.device import Device, Embedder
 
@@ -149,9 +147,3 @@ def test_who_gives_up_waiting_is_not_handed_the_device(device, monkeypatch):
         with pytest.raises(KeyboardInterrupt), device.hold():
             pass
     assert not device._held and not device._batches
-
-
-def test_scores_are_refused_from_a_classifier(device, shared_bench, model_folder):
-    classifier = CrossEncoder.untrained(model_folder, shared_bench.registry.hardware, labels=3)
-    with pytest.raises(UserError, match="gives 3 labels, not a score"):
-        device.scores(classifier, [("a", "b")])

@@ -17,7 +17,6 @@ from sbert_app.jobs.declaring.option import choice, flag, json_object, number, o
 from sbert_app.jobs.search.open_corpus import HINT, NO_HITS, OFFERED, Within, encoder_of, query_caution
 from sbert_app.jobs.search.ranked_hits import at_least, different_texts, encode_query, hits_of, reranked
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
-from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors, unit_rows
@@ -94,7 +93,6 @@ def search(bench: Workbench, session: Session, asked: SearchOptions) -> SearchRe
     """Find what answers the query in the open corpus. Raises UserError without a corpus."""
     if asked.rerank:
         cross = bench.registry.pair_scorer(asked.cross_encoder)
-        check_one_score(cross)
         wide = _ranked(bench, _opened(session), replace(asked, top=max(asked.top, RERANKED)))
         result = reranked(bench.device, wide, asked.top, cross)
     else:

@@ -10,7 +10,7 @@ from sbert_app.explain.scale import Scale
 from sbert_app.explain.words import Attribution, TokenVectors, leave_one_out, split_mean_pooled, word_overlap
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.files.layout import POOLINGS
-from sbert_app.models.files.trained_for import Bounds, check_one_score
+from sbert_app.models.files.trained_for import Bounds
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import cosine
@@ -127,7 +127,6 @@ def _attribution(
 def _cross_encoded(bench: Workbench, pair: tuple[str, str], name: str) -> ModelScore:
     """The score of a cross-encoder or poly-encoder, higher is closer. Raises UserError for one that gives no single score."""
     cross = bench.registry.pair_scorer(name)
-    check_one_score(cross)
     with bench.device.hold(short=True):
         start = time.perf_counter()
         score = float(cross.score([pair])[0])

@@ -5,11 +5,10 @@ says which it is, so it is read from the evidence in EVIDENCE. Torch is not need
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from sbert_app.errors import UserError
 from sbert_app.models.files.card import SAVED_HERE
 from sbert_app.models.files.layout import POLY, read_config
 
@@ -134,24 +133,6 @@ def _front_matter(card: str) -> tuple[dict[str, str], str]:
         else:
             values[key].append(line)
     return {key: " ".join(parts) for key, parts in values.items()}, "\n".join(lines[end + 1 :])
-
-
-class Classifier(Protocol):
-    """What is asked of a pair scorer here."""
-
-    name: str
-    labels: int
-    label_names: Sequence[str]
-
-
-def check_one_score(scorer: Classifier) -> None:
-    """Raise UserError for a model that gives a pair several numbers: none of them alone says how close the two are."""
-    if scorer.labels != 1:
-        names = f" ({', '.join(scorer.label_names)})" if scorer.label_names else ""
-        raise UserError(
-            f"The cross-encoder '{scorer.name}' gives {scorer.labels} labels, not a score: one number for each label{names}. "
-            "Choose a cross-encoder with one label."
-        )
 
 
 def how_to_read(trained_for: str, bounds: Bounds | None) -> str:
