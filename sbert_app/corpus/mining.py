@@ -23,6 +23,7 @@ QUERIES = 1_024  # rows per search of the index
 CHECKED_ROWS = 200
 
 Rows = NDArray[np.int32]
+Numbers = NDArray[np.integer]  # of rows
 Steps = Iterator[Step["SimilarPairs"]]  # the last one has the pairs
 
 
@@ -62,7 +63,7 @@ def mine(vectors: Vectors, index: VectorIndex | None = None) -> Steps:
 
 def by_tiles(vectors: Vectors) -> Steps:
     """Compare all pairs exactly: n(n-1)/2 products, one tile in memory at a time."""
-    best = _BestPairs()
+    best = BestPairs(MOST_PAIRS)
     starts = range(0, len(vectors), TILE)
     total, done = len(starts) * (len(starts) + 1) // 2, 0
     for start1 in starts:
@@ -80,39 +81,40 @@ def by_tiles(vectors: Vectors) -> Steps:
 
 def by_neighbours(vectors: Vectors, index: VectorIndex) -> Steps:
     """Compare each row with its nearest ones. Misses pairs of which both rows have 32 closer ones, and what the index misses."""
-    best = _BestPairs()
+    best = BestPairs(MOST_PAIRS)
     for start in range(0, len(vectors), QUERIES):
         block = vectors[start : start + QUERIES]
-        neighbours = index.search(block, NEIGHBOURS + 1)[1]  # one of them is the row itself
-        queries = np.repeat(np.arange(start, start + len(block)), neighbours.shape[1])
-        others = neighbours.ravel()
-        valid = (others >= 0) & (others != queries)
-        rows1, rows2 = np.minimum(queries, others)[valid], np.maximum(queries, others)[valid]
-        scores = np.einsum("ij,ij->i", vectors[rows1], vectors[rows2])  # exact: the index holds half precision
-        close = scores >= best.floor
-        best.add(rows1[close], rows2[close], scores[close])
+        nearest = index.search(block, NEIGHBOURS + 1)[1]  # one of them is the row itself
+        scores = np.einsum("qd,qkd->qk", block, vectors[nearest])  # exact: the index holds half precision
+        best.add_nearest(np.arange(start, start + len(block)), scores, nearest)
         yield Step(COMPARING, start + len(block), len(vectors))
     pairs = best.pairs()
     yield Step(COMPARING, len(vectors), len(vectors), result=replace(pairs, checked=_check(vectors, pairs)))
 
 
-class _BestPairs:
-    """The best pairs so far, from the floor upward, which rises when there are more than MOST_PAIRS."""
+class BestPairs:
+    """The best pairs so far, from the floor upward, which rises when there are more than `most`. kind: of the numbers of rows."""
 
-    def __init__(self) -> None:
-        self.floor = FLOOR
+    def __init__(self, most: int, kind: type[np.integer] = np.int32) -> None:
+        self.floor, self._most, self._kind = FLOOR, most, kind
         self._last_row: int | None = None  # set once all kept pairs tie at 1: the last row whose pairs fit
-        self._parts: list[tuple[Rows, Rows, Vectors]] = []
+        self._parts = [(np.empty(0, kind), np.empty(0, kind), np.empty(0, np.float32))]
         self._count = 0
 
-    def add(self, rows1: NDArray[np.int64], rows2: NDArray[np.int64], scores: Vectors) -> None:
+    def add_nearest(self, rows: Numbers, scores: Vectors, others: Numbers) -> None:
+        """Add each of these rows, (q,), with its nearest ones: cosines and rows, (q, k), row -1 for none."""
+        own, other, score = np.repeat(rows, others.shape[1]), others.ravel(), scores.ravel()
+        close = (other >= 0) & (other != own) & (score >= self.floor)
+        self.add(np.minimum(own, other)[close], np.maximum(own, other)[close], score[close])
+
+    def add(self, rows1: Numbers, rows2: Numbers, scores: Vectors) -> None:
         if self._last_row is not None:
             early = rows1 <= self._last_row
             rows1, rows2, scores = rows1[early], rows2[early], scores[early]
         rounded = np.where(scores >= EQUAL, np.float32(1), scores)
-        self._parts.append((rows1.astype(np.int32), rows2.astype(np.int32), rounded))
+        self._parts.append((rows1.astype(self._kind), rows2.astype(self._kind), rounded))
         self._count += len(scores)
-        if self._count > 2 * MOST_PAIRS:
+        if self._count > 2 * self._most:
             self._shrink()
 
     def pairs(self) -> SimilarPairs:
@@ -123,19 +125,19 @@ class _BestPairs:
         return SimilarPairs(rows1[order], rows2[order], scores[order], self.floor, self.floor > FLOOR)
 
     def _shrink(self) -> None:
-        """Remove repeated pairs, keep at most MOST_PAIRS. Those that tie with the first dropped one go too: so the floor holds."""
-        empty = np.empty(0, np.int32)
-        columns = zip((empty, empty, np.empty(0, np.float32)), *self._parts, strict=True)
-        rows1, rows2, scores = (np.concatenate(column) for column in columns)
-        unique = np.unique(rows1.astype(np.int64) << 32 | rows2, return_index=True)[1]
-        if len(unique) > MOST_PAIRS:
-            weakest = np.partition(scores[unique], -MOST_PAIRS - 1)[-MOST_PAIRS - 1]
+        """Remove repeated pairs, keep at most `most`. Those that tie with the first dropped one go too: so the floor holds."""
+        rows1, rows2, scores = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+        order = np.lexsort((rows2, rows1))
+        again = (np.diff(rows1[order]) == 0) & (np.diff(rows2[order]) == 0)
+        unique = np.delete(order, 1 + np.flatnonzero(again))
+        if len(unique) > self._most:
+            weakest = np.partition(scores[unique], -self._most - 1)[-self._most - 1]
             if weakest < 1:
                 self.floor = float(np.nextafter(weakest, np.float32(2)))
                 unique = unique[scores[unique] > weakest]
             else:  # too many tie at 1: keep those of the first rows, the rest belong to the same groups anyway
                 self.floor = float(EQUAL)
-                unique = unique[scores[unique] >= EQUAL][:MOST_PAIRS]
+                unique = unique[scores[unique] >= EQUAL][: self._most]
                 self._last_row = int(rows1[unique[-1]])
         self._parts, self._count = [(rows1[unique], rows2[unique], scores[unique])], len(unique)
 

@@ -104,8 +104,8 @@ def test_memory_stays_bounded_where_every_row_is_like_every_other(monkeypatch):
     monkeypatch.setattr(mining, "TILE", 32)
     monkeypatch.setattr(mining, "MOST_PAIRS", 500)
     held = []
-    add = mining._BestPairs.add
-    monkeypatch.setattr(mining._BestPairs, "add", lambda kept, *pairs: (add(kept, *pairs), held.append(kept._count)))
+    add = mining.BestPairs.add
+    monkeypatch.setattr(mining.BestPairs, "add", lambda kept, *pairs: (add(kept, *pairs), held.append(kept._count)))
     found = mined(unit_rows(np.ones((600, 8), np.float32) + np.random.default_rng(0).random((600, 8), np.float32)))
     assert max(held) <= 2 * 500 and len(found.scores) <= 500 and found.floor > 0.9
 
