@@ -20,7 +20,7 @@ BLANKS = frozenset(("", "-", "?", "n/a", "na", "nan", "none", "null"))  # no lab
 NLI_CODES, ENTAILMENT, NO_GOLD = ("0", "1", "2"), "0", "-1"  # of entailment, neutral, contradiction, as SNLI and MNLI are published
 ANNOTATED = re.compile(r"([-+]?\d+(?:[.,]\d+)?) ?(?:%|/ ?\d{1,3}|[-–:=] ?[^\W\d].*)")
 COMPARED, LEAST_COMPARED, SURE = 5_000, 20, 3  # pairs whose words are compared, of each label; standard errors
-LEAST_AGAINST = -0.2  # Spearman of scores and shared words, which is 0.5 and more where high scores mean the same
+AGAINST_WORDS = -0.2  # Spearman of scores and shared words, which is 0.5 and more where high scores mean the same
 GUESSED = "The label '{}' was guessed to mean “the same”: check it under Columns, or write “same” there."
 CLOSER = "The label '{}' is taken to mean “the same”, since its pairs share more words: check it under Columns."
 TURNED = "A high value of '{}' is taken to mean “different”."
@@ -95,10 +95,10 @@ def turned(column: str) -> bool:
 
 
 def seems_turned(scores: NDArray[np.float64], pairs: Sequence[Sequence[str]]) -> bool:
-    """Whether pairs with high scores, (n,), share fewer words than others."""
+    """Whether pairs with high scores, (n,), share fewer words than others, by more than chance."""
     every = max(1, len(scores) // COMPARED)
     shared = [_shared(*pair) for pair in zip(*(column[::every] for column in pairs[:2]), strict=True)]
-    return len(shared) >= LEAST_COMPARED and spearman(scores[::every], np.array(shared)) < LEAST_AGAINST
+    return spearman(scores[::every], np.array(shared)) < min(AGAINST_WORDS, -SURE / len(shared) ** 0.5)
 
 
 def _clearly_closer(low: str, second: str, cells: NDArray[np.object_], pairs: Sequence[Sequence[str]]) -> bool:
