@@ -144,10 +144,9 @@ def _targets(raw: list[str], sentences: Sequence[list[str]], mapping: ColumnRole
             raise UserError(f"Every score in '{name}' is {low:g}: there is nothing to learn from. Choose another score column.")
         if low >= 0 and high <= 1:
             low, high = 0.0, 1.0
-        remarks = [labels.AGAINST.format(mapping.target)] if labels.seems_turned(scores, sentences) else []
-        if labels.turned(mapping.target):
-            low, high, remarks = high, low, [labels.TURNED.format(mapping.target)]
-        return Targets((scores - low) / (high - low), bounds=(low, high), remarks=tuple(remarks))
+        if not labels.turned(mapping.target):
+            return Targets((scores - low) / (high - low), bounds=(low, high))
+        return Targets((high - scores) / (high - low), bounds=(high, low), remarks=(labels.TURNED.format(mapping.target),))
     if mapping.kind != "labelled":
         return Targets(np.zeros(len(raw)))
     names = tuple(sorted(set(raw)))

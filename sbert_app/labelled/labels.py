@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.text_column import WORD, words_of
-from sbert_app.evaluation.agreement import spearman
 
 YES, NO = ("yes", "y", "true", "t", "1", "1.0"), ("no", "n", "false", "f", "0", "0.0")
 SAME = (
@@ -18,13 +17,12 @@ DENIALS = "not ", "not_", "not-", "non", "non-", "un", "dis", "no ", "no_"  # be
 REVERSED_WORDS = {"different", "dissimilar", "distinct", "distance"}  # in the name of a column where a high value means different
 BLANKS = frozenset(("", "-", "?", "n/a", "na", "nan", "none", "null"))  # no label, in lower case
 NLI_CODES, ENTAILMENT, NO_GOLD = ("0", "1", "2"), "0", "-1"  # of entailment, neutral, contradiction, as SNLI and MNLI are published
+PLAIN = {"0", "1"}, {"-1", "1"}  # numbers that everybody writes for different and the same
 ANNOTATED = re.compile(r"([-+]?\d+(?:[.,]\d+)?) ?(?:%|/ ?\d{1,3}|[-–:=] ?[^\W\d].*)")
 COMPARED, LEAST_COMPARED, SURE = 5_000, 20, 3  # pairs whose words are compared, of each label; standard errors
-AGAINST_WORDS = -0.2  # Spearman of scores and shared words, which is 0.5 and more where high scores mean the same
 GUESSED = "The label '{}' was guessed to mean “the same”: check it under Columns, or write “same” there."
 CLOSER = "The label '{}' is taken to mean “the same”, since its pairs share more words: check it under Columns."
 TURNED = "A high value of '{}' is taken to mean “different”."
-AGAINST = "Pairs with a high {0} share fewer words than others. If it means “different”, name the column “distance”."
 
 
 def number(text: str) -> float | None:
@@ -75,14 +73,15 @@ def guess_positive(labels: Sequence[str]) -> tuple[str, bool]:
 def same_label(column: str, cells: Sequence[str], pairs: Sequence[Sequence[str]]) -> tuple[str, str]:
     """The label that means "the same" of a column with these cells, and a remark where that is a guess.
 
-    pairs: the two columns of sentences. Names of labels and of the column decide; of numbers, the lowest where its pairs clearly
-    share more words than those of the next, as with the codes of NLI or 1 for the same and 2 for different; else the highest.
+    pairs: the two columns of sentences. Names of labels and of the column decide; of numbers, the highest. But of those that do
+    not speak for themselves, as 0 and 1 do, the lowest where its pairs clearly share more words than those of the next: of the
+    codes of NLI, or of 1 for the same and 2 for different.
     """
     labels = sorted(set(cells))
     same, certain = guess_positive(labels)
     if turned(column) and certain and len(labels) == 2:
         return next(label for label in labels if label != same), TURNED.format(column)
-    if all(number(label) is not None for label in labels):
+    if all(number(label) is not None for label in labels) and {*map(meaning, labels)} not in PLAIN:
         low, second, *_ = sorted(labels, key=lambda label: number(label) or 0.0)
         if _clearly_closer(low, second, np.array(cells, dtype=object), pairs):
             return low, CLOSER.format(low)
@@ -92,13 +91,6 @@ def same_label(column: str, cells: Sequence[str], pairs: Sequence[Sequence[str]]
 def turned(column: str) -> bool:
     """Whether the name of a column says that a high value means "different"."""
     return not REVERSED_WORDS.isdisjoint(words_of(column))
-
-
-def seems_turned(scores: NDArray[np.float64], pairs: Sequence[Sequence[str]]) -> bool:
-    """Whether pairs with high scores, (n,), share fewer words than others, by more than chance."""
-    every = max(1, len(scores) // COMPARED)
-    shared = [_shared(*pair) for pair in zip(*(column[::every] for column in pairs[:2]), strict=True)]
-    return spearman(scores[::every], np.array(shared)) < min(AGAINST_WORDS, -SURE / len(shared) ** 0.5)
 
 
 def _clearly_closer(low: str, second: str, cells: NDArray[np.object_], pairs: Sequence[Sequence[str]]) -> bool:

@@ -116,7 +116,7 @@ def dev_warning(score: float | None) -> str:
     if score is not None and score < REVERSED:
         return (
             f"Before training the dev part scored {times_100(score)}: the closer two sentences are, the lower their score. "
-            "Does the column hold distances? Then turn the scores round."
+            "Does the column hold distances? Then name it “distance”, and they are turned round."
         )
     if score is None or score < PERFECT:
         return ""

@@ -137,7 +137,7 @@ def test_the_label_that_means_the_same_is_named_guessed_and_doubted(read, labels
     assert any("was guessed" in note for note in reading.notes) is not sure
 
 
-@pytest.mark.parametrize(("codes", "same"), [("12", "1"), ("21", "2"), ("012", "0"), ("210", "2")])
+@pytest.mark.parametrize(("codes", "same"), [("12", "1"), ("21", "2"), ("012", "0"), ("210", "2"), ("01", "1"), ("10", "1")])
 def test_of_labels_that_are_numbers_the_one_of_pairs_that_share_more_words_means_the_same(read, codes, same):
     seconds = "parcel {} is rather late", "somebody else rang", "another person rang"
     rows = [f"parcel {i} is late,{seconds[i % len(codes)].format(i)},{codes[i % len(codes)]}" for i in range(90)]
@@ -145,14 +145,13 @@ def test_of_labels_that_are_numbers_the_one_of_pairs_that_share_more_words_means
     assert reading.examples.labels[reading.examples.positive] == same
 
 
-def test_where_high_scores_mean_different_the_column_says_so_or_is_doubted(read):
+def test_a_column_of_distances_is_turned_round(read):
     def row(i):
         return f"the parcel of flat {i} is late,{' '.join('the parcel of flat is late'.split()[: 6 - i % 6])} now,{i % 6}"
 
     reading = read(lines("sentence1,sentence2,distance", row))
     assert reading.examples.targets[:6].tolist() == [1, 0.8, 0.6, 0.4, 0.2, 0] and reading.examples.score_range == (5, 0)
     assert reading.notes == ("A high value of 'distance' is taken to mean “different”.",)
-    assert "share fewer words" in read(lines("sentence1,sentence2,score", row)).notes[0]
 
 
 def test_labels_that_differ_in_capitals_only_are_one(read):
