@@ -93,7 +93,8 @@ def _read_part(reading: Reading, table: Table, limits: Limits) -> Reading:
         raise UserError(f"'{table.name}' has the labels {', '.join(other.labels)}, not {', '.join(examples.labels)}.")
     (low, high), (other_low, other_high) = examples.score_range, other.score_range
     raw = other.targets * (other_high - other_low) + other_low
-    targets = (raw - low) / (high - low) if examples.kind == "scored" else other.targets
+    on_one_scale = ({low, high} == {0, 1}) == ({other_low, other_high} == {0, 1})  # else one was scaled to 0..1 before
+    targets = (raw - low) / (high - low) if examples.kind == "scored" and on_one_scale else other.targets
     like = replace(other, targets=targets, labels=examples.labels, positive=examples.positive, score_range=examples.score_range)
     return replace(read, examples=like)
 
