@@ -4,7 +4,6 @@ import inspect
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -155,34 +154,24 @@ def _run(job: Job, bench: Workbench, options: Any, subject: Mapping[str, Any]) -
     return replace(outcome, summary=outcome.summary | {"seconds": seconds | outcome.summary["seconds"]})
 
 
-class StageProgress:
-    """Print each stage on its own line; on a terminal, a stage with a count gets a bar with the time left."""
-
-    def __init__(self) -> None:
-        columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-        self._bars = Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
-        self._tasks: dict[str, TaskID] = {}
-        self._bars.start()
-
-    def send(self, step: Step[Any]) -> None:
-        if step.stage not in self._tasks:
-            if self._bars.disable or not step.total:
-                print_note(f"{step.stage} …" if step.total else step.stage)
-            self._tasks[step.stage] = self._bars.add_task(step.stage, visible=step.total > 0)
-        self._bars.update(self._tasks[step.stage], completed=step.done, total=step.total)
-
-    def close(self) -> None:
-        self._bars.stop()
-
-
 def print_note(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 
 def run_to_outcome(steps: Steps) -> Outcome:
-    """Run a job to its outcome, showing its steps."""
-    with closing(StageProgress()) as progress:
-        return outcome_of(steps, progress.send)
+    """Run a job to its outcome. Each stage is printed on a line; on a terminal, one with a count gets a bar with the time left."""
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    tasks: dict[str, TaskID] = {}
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bars:
+
+        def show_step(step: Step[Any]) -> None:
+            if step.stage not in tasks:
+                if bars.disable or not step.total:
+                    print_note(f"{step.stage} …" if step.total else step.stage)
+                tasks[step.stage] = bars.add_task(step.stage, visible=step.total > 0)
+            bars.update(tasks[step.stage], completed=step.done, total=step.total)
+
+        return outcome_of(steps, show_step)
 
 
 def show(job: Job, outcome: Outcome, as_json: bool) -> None:
