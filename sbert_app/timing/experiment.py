@@ -115,7 +115,7 @@ def experiment(race: Race, conditions: Conditions, seconds: float, stopping: Cal
     cross, encode, state, timing = race.cross.throughput(), race.sbert.throughput(), race.state, None
     if cross and encode:
         product = product_throughput(race.encoder.dim, race.device)
-        timing = TimingResult(conditions, cross, encode, product, state.answer, waited=state.waited)
+        timing = TimingResult(cross, encode, product, conditions=conditions, answer=state.answer, waited=state.waited)
     state = replace(state, conditions=conditions, timing=timing)
     for stage, checked in _checks(race, timing) if timing and not stopping() else ():
         state = replace(state, timing=checked)

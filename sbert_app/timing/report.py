@@ -6,15 +6,20 @@ from itertools import chain
 
 from sbert_app.evaluation import paper
 from sbert_app.models.files.trained_for import in_words
-from sbert_app.timing.extrapolation import DISTURBED, MOST_SPREAD, Extrapolation, pairs_of
-from sbert_app.timing.measurements import SBERT_PASSES, QueryTiming
-from sbert_app.timing.result import CROSS, SBERT, Conditions, TimingResult
+from sbert_app.timing.extrapolation import DISTURBED, MOST_SPREAD, Throughput, Turn, pairs_of
+from sbert_app.timing.measurements import SBERT_PASSES
+from sbert_app.timing.result import CROSS, SBERT, Conditions, Rates, TimingResult
 from sbert_app.wording import digits, spoken
 
 MEASURED, EXTRAPOLATED, PUBLISHED = "measured", "extrapolated", "published"
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 
 PAIRS = pairs_of(paper.CLOSEST_PAIR_SENTENCES)
+IN_PAPER = Rates(  # what the page shows before anything is measured
+    Throughput((Turn(PAIRS, paper.CLOSEST_PAIR_SECONDS[CROSS]),)),
+    Throughput((Turn(paper.CLOSEST_PAIR_SENTENCES, paper.CLOSEST_PAIR_SECONDS[SBERT]),)),
+    Throughput((Turn(PAIRS, paper.CLOSEST_PAIR_COSINES),)),
+)
 
 
 @dataclass(frozen=True)
@@ -136,24 +141,3 @@ def _published() -> Iterator[Figure]:
         how = f"{paper.SOURCE}, on a {paper.CLOSEST_PAIR_HARDWARE}"
         what = f"{name}, {paper.CLOSEST_PAIR_SENTENCES:,} sentences"
         yield Figure(what, paper.CLOSEST_PAIR_SECONDS[lane] / unit_seconds, unit, PUBLISHED, how)
-
-
-class Published:
-    """What the page shows before anything is measured; it has no measured runs."""
-
-    queries: tuple[QueryTiming, ...] = ()
-
-    def cross_seconds(self, sentences: int) -> Extrapolation:
-        """Seconds of BERT for all pairs: in proportion to the pairs."""
-        return Extrapolation(paper.CLOSEST_PAIR_SECONDS[CROSS] * pairs_of(sentences) / PAIRS)
-
-    def sbert_seconds(self, sentences: int) -> Extrapolation:
-        """Seconds of SBERT: encoding in proportion to the sentences, cosines in proportion to the pairs."""
-        encoding = paper.CLOSEST_PAIR_SECONDS[SBERT] * sentences / paper.CLOSEST_PAIR_SENTENCES
-        return Extrapolation(encoding + paper.CLOSEST_PAIR_COSINES * pairs_of(sentences) / PAIRS)
-
-    def measured(self, lane: str) -> list[tuple[int, float]]:
-        return []
-
-    def query_seconds(self, kind: str, sentences: int) -> float | None:
-        return None

@@ -53,27 +53,13 @@ class FoundPair:
 
 
 @dataclass(frozen=True)
-class TimingResult:
-    """All figures of one race; None or empty where it was stopped before."""
+class Rates:
+    """How fast both systems are, here or in the paper, and the times that this implies for any number of sentences."""
 
-    conditions: Conditions
     cross: Throughput  # pairs per second
     encode: Throughput  # sentences per second
     product: Throughput  # pairs per second of the all-pairs step
-    answer: FoundPair | None = None
-    runs: tuple[SmallRun, ...] = ()
-    agreement: Agreement | None = None
     queries: tuple[QueryTiming, ...] = ()
-    encode_one: float | None = None  # seconds to embed one query
-    quality: Verdict | None = None  # on the visitor's labelled pairs, SBERT before, cross-encoder after
-    waited: float = 0.0  # seconds of waiting for the device; not part of any figure
-    stopped: bool = False
-    of_corpus: ClassVar[bool] = True  # dropped with the corpus
-
-    @property
-    def disturbed(self) -> bool:
-        """Whether something else used the processor during the race, so that it should be run again."""
-        return max(self.cross.unevenness, self.encode.unevenness) > MOST_SPREAD
 
     def cross_seconds(self, sentences: int) -> Extrapolation:
         """Seconds of the cross-encoder for all pairs of n sentences."""
@@ -92,6 +78,29 @@ class TimingResult:
 
     def measured(self, lane: str) -> list[tuple[int, float]]:
         """(sentences, seconds) of the complete runs of a lane, small to large."""
+        return []
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimingResult(Rates):
+    """All figures of one race; None or empty where it was stopped before."""
+
+    conditions: Conditions
+    answer: FoundPair | None = None
+    runs: tuple[SmallRun, ...] = ()
+    agreement: Agreement | None = None
+    encode_one: float | None = None  # seconds to embed one query
+    quality: Verdict | None = None  # on the visitor's labelled pairs, SBERT before, cross-encoder after
+    waited: float = 0.0  # seconds of waiting for the device; not part of any figure
+    stopped: bool = False
+    of_corpus: ClassVar[bool] = True  # dropped with the corpus
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether something else used the processor during the race, so that it should be run again."""
+        return max(self.cross.unevenness, self.encode.unevenness) > MOST_SPREAD
+
+    def measured(self, lane: str) -> list[tuple[int, float]]:
         points = [(run.sentences, run.cross_seconds if lane == CROSS else run.sbert_seconds) for run in self.runs]
         if lane == SBERT and self.answer:
             points.append((self.conditions.sentences, self.answer.seconds))

@@ -3,7 +3,7 @@
 import pytest
 
 from sbert_app.timing.extrapolation import MOST_SPREAD, Extrapolation, Throughput, Turn, pairs_of, power_law
-from sbert_app.timing.report import Published
+from sbert_app.timing.report import IN_PAPER
 from sbert_app.wording import spoken
 
 YEAR = 365.25 * 86_400  # seconds
@@ -48,7 +48,7 @@ def test_estimates_add_up_and_an_unknown_band_stays_unknown():
 
 
 def test_ten_thousand_sentences_take_what_the_paper_says_and_more_grow_with_the_pairs_or_with_the_sentences():
-    times = Published()
+    times = IN_PAPER
     assert times.cross_seconds(10_000).seconds == pytest.approx(65 * 3600)
     assert times.sbert_seconds(10_000).seconds == pytest.approx(5.01)
     assert times.cross_seconds(20_000).seconds == pytest.approx(4 * 65 * 3600, rel=1e-3)

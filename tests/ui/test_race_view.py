@@ -29,7 +29,9 @@ def result():
     pair = ClosestPair(0, 1, 0.9, 1)
     answer = FoundPair(pair, "one", "two", ANSWER_SECONDS)
     product = rates(10**6)
-    return TimingResult(CONDITIONS, rates(40, 42, 41, 43), rates(400, 410, 405, 400), product, answer, encode_one=0.005234)
+    return TimingResult(
+        rates(40, 42, 41, 43), rates(400, 410, 405, 400), product, conditions=CONDITIONS, answer=answer, encode_one=0.005234
+    )
 
 
 def lanes(result):

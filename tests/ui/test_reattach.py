@@ -68,7 +68,7 @@ def test_the_race_comes_back(shared_bench, session):
         tab._page(session, 4)
     even = Throughput((Turn(100, 0.5), Turn(101, 0.5)))
     conditions = Conditions("lines", 24, "a", "b", True, True, "2 cores", "cpu", (256, 512), "2026-11-22")
-    session.put(TimingResult(conditions, even, even, even))
+    session.put(TimingResult(even, even, even, conditions=conditions))
     shown = tab._on_opened(session, 4)
     assert shown[tab.result].visible and "10,000" in shown[tab.words] and shown[tab.chart] is not None
     assert "On this machine" in shown[tab.words]

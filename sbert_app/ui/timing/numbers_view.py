@@ -11,8 +11,8 @@ from sbert_app.jobs.timing import TIMING
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.timing.extrapolation import DISTURBED
 from sbert_app.timing.measurements import PLAIN, SMART, WORDS, SystemSpeed
-from sbert_app.timing.report import PUBLISHED, Figure, Published, figures, models_of_race
-from sbert_app.timing.result import TimingResult
+from sbert_app.timing.report import PUBLISHED, Figure, figures, models_of_race
+from sbert_app.timing.result import Rates, TimingResult
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row, shell
 from sbert_app.ui.timing import view
@@ -80,15 +80,15 @@ def _published(value: float | None) -> str:
     return "–" if value is None else f"{value:,.0f}"
 
 
-def links(times: TimingResult | Published, sentences: int, indexed: IndexedCorpus | None) -> Markup:
+def links(times: Rates, sentences: int, indexed: IndexedCorpus | None) -> Markup:
     """The links under the chart. indexed: the corpus that is raced, None for the example."""
     again = commands(TIMING, options(times, sentences), input_of(indexed))
     return row(caption(times), [SENTENCE, CHART], present(), pictures(CHART, "sbert-studio-timing"), again)
 
 
-def options(times: TimingResult | Published, sentences: int) -> dict[str, Any]:
+def options(times: Rates, sentences: int) -> dict[str, Any]:
     """The options of the job that runs the race again."""
-    if isinstance(times, Published):
+    if not isinstance(times, TimingResult):
         return {"sentences": sentences}
     conditions = times.conditions
     own = conditions.head_trained and not (conditions.same_backbone and conditions.cross_encoder == DEFAULT_CROSS_ENCODER)
@@ -96,9 +96,9 @@ def options(times: TimingResult | Published, sentences: int) -> dict[str, Any]:
     return {"sentences": sentences, "model": conditions.encoder} | chosen
 
 
-def caption(times: TimingResult | Published) -> Caption:
+def caption(times: Rates) -> Caption:
     title = "Time to find the most similar pair, by number of sentences"
-    if isinstance(times, Published):
+    if not isinstance(times, TimingResult):
         return Caption(title, f"{paper.SOURCE}, section 1, on a {paper.CLOSEST_PAIR_HARDWARE} · SBERT Studio")
     conditions = times.conditions
     corpus = f"{conditions.corpus} ({conditions.sentences:,} sentences)"

@@ -12,8 +12,7 @@ from sbert_app.evaluation import paper
 from sbert_app.models.files.trained_for import in_words
 from sbert_app.timing.extrapolation import Extrapolation, pairs_of
 from sbert_app.timing.race import LaneState, RaceCorpus, RaceState
-from sbert_app.timing.report import Published
-from sbert_app.timing.result import APPROXIMATE, CROSS, EXACT, MOST_SENTENCES, SBERT, TimingResult
+from sbert_app.timing.result import APPROXIMATE, CROSS, EXACT, MOST_SENTENCES, SBERT, Rates
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, spoken
 
@@ -92,7 +91,7 @@ def _lane(heading: tuple[str, str, str], kind: str, state: LaneState, counters: 
     ).format(kind=kind, name=name, description=description, model=line, percent=percent, cells=cells, end=end)
 
 
-def race_chart(result: TimingResult | Published, sentences: int) -> html.Figure:
+def race_chart(result: Rates, sentences: int) -> html.Figure:
     """The chart of all systems; a dotted line marks the chosen number of sentences."""
     import plotly.graph_objects as go
 
@@ -121,7 +120,7 @@ def race_chart(result: TimingResult | Published, sentences: int) -> html.Figure:
     return figure
 
 
-def _search(result: TimingResult | Published, kind: str) -> tuple[Points, Callable[[int], Extrapolation]]:
+def _search(result: Rates, kind: str) -> tuple[Points, Callable[[int], Extrapolation]]:
     points = [(q.rows, q.exact_seconds if kind == EXACT else q.approximate_seconds) for q in result.queries]
     return points, lambda n: Extrapolation(result.query_seconds(kind, n) or 0.0)
 

@@ -12,7 +12,7 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step, throttled
 from sbert_app.timing.race import FINAL_STAGES, RaceState
-from sbert_app.timing.report import Published
+from sbert_app.timing.report import IN_PAPER
 from sbert_app.timing.result import TimingResult
 from sbert_app.ui.header import SCORERS_AT_FIRST, scorer_choices
 from sbert_app.ui.kit import html
@@ -84,7 +84,7 @@ class TimingTab:
     def _draw_result(self) -> None:
         self.chart = gr.Plot(label="Seconds by number of sentences", show_label=False, elem_id=numbers_view.CHART)
         gr.HTML(html.hint(view.HOW_TO_READ), js_on_load=None)
-        links = numbers_view.links(Published(), sentences_at(AT_FIRST), None)
+        links = numbers_view.links(IN_PAPER, sentences_at(AT_FIRST), None)
         self.links = gr.HTML(links, elem_id="race-take-home", js_on_load=None)
         with gr.Column(visible=False, elem_id="race-result") as self.result:
             self.agreement = gr.HTML(elem_id="race-agreement", js_on_load=None)
@@ -143,7 +143,7 @@ class TimingTab:
         """The session's result; without one, the paper's times."""
         result = session.get(TimingResult)
         measured = {self.agreement: view.agreement(result), self.numbers: numbers_view.numbers(result)} if result else {}
-        chart = race_view.race_chart(result or Published(), sentences_at(exponent))
+        chart = race_view.race_chart(result or IN_PAPER, sentences_at(exponent))
         return {**self._in_words(session, exponent), **measured, self.result: gr.Column(visible=bool(result)), self.chart: chart}
 
     def _in_words(self, session: Session, exponent: float) -> Updates:
@@ -151,7 +151,7 @@ class TimingTab:
         result, number = session.get(TimingResult), sentences_at(exponent)
         return {
             self.words: view.in_words(result, number) if result else view.story(number),
-            self.links: numbers_view.links(result or Published(), number, session.get(IndexedCorpus)),
+            self.links: numbers_view.links(result or IN_PAPER, number, session.get(IndexedCorpus)),
         }
 
     def _page(self, session: Session, exponent: float) -> str:

@@ -6,8 +6,8 @@ from sbert_app.evaluation import paper
 from sbert_app.evaluation.verdict import BETTER, UNCLEAR, WORSE
 from sbert_app.models.files.trained_for import ANSWERS
 from sbert_app.timing.extrapolation import DISTURBED, Extrapolation, pairs_of
-from sbert_app.timing.report import Published, models_of_race
-from sbert_app.timing.result import APPROXIMATE, EXACT, TimingResult
+from sbert_app.timing.report import IN_PAPER, models_of_race
+from sbert_app.timing.result import APPROXIMATE, EXACT, Rates, TimingResult
 from sbert_app.ui.kit import html
 from sbert_app.wording import spoken, times_100
 
@@ -59,10 +59,10 @@ def in_words(result: TimingResult, sentences: int, with_method: bool = True) -> 
 
 def story(sentences: int) -> Markup:
     """The times extrapolated from the paper's, shown before anything is measured."""
-    return _times(Published(), sentences, f"In the paper, on a {paper.CLOSEST_PAIR_HARDWARE} GPU", Markup(), html.hint(STORY))
+    return _times(IN_PAPER, sentences, f"In the paper, on a {paper.CLOSEST_PAIR_HARDWARE} GPU", Markup(), html.hint(STORY))
 
 
-def _times(times: TimingResult | Published, sentences: int, where: str, before: Markup, after: Markup) -> Markup:
+def _times(times: Rates, sentences: int, where: str, before: Markup, after: Markup) -> Markup:
     cross, sbert = times.cross_seconds(sentences), times.sbert_seconds(sentences)
     sides = _side("cross", "Cross-encoder", cross), _side("sbert", "SBERT", sbert)
     ratio = cross.seconds / sbert.seconds  # in two digits, as precise as the rates
