@@ -31,18 +31,18 @@ PART = re.compile(r"(?P<stem>.+)_(?P<part>train|dev|test)", re.IGNORECASE)
 TRIPLETS = "triplets"
 MOST_TRIPLETS = 2_000
 SEED = 42
-OWN_CLASSES = {"Tickets by team": ("support_tickets.csv", "team"), "Notes by topic": ("field_notes.csv", "topic")}
-OWN_PAIRS = {
-    "Everyday pairs": "evaluation/everyday_pairs.csv",
-    "Hard requests": "labelled/requests_scored.csv",
-    "Hard messages": "labelled/messages_triplets.csv",
-    "Hard instructions": "labelled/instructions_labelled.csv",
-}
-
 PURPOSE = (
     "asks for another notion of likeness, in which opposites are far apart however alike their words are: it is made for "
     "Fine-tune, and a model that was not trained for it is expected to fail."
 )
+OWN = {  # the data sets that come with the app: their file, of classes the column, and their purpose
+    "Everyday pairs": ("evaluation/everyday_pairs.csv", "", ""),
+    "Tickets by team": ("examples/support_tickets.csv", "team", ""),
+    "Notes by topic": ("examples/field_notes.csv", "topic", ""),
+    "Hard requests": ("labelled/requests_scored.csv", "", PURPOSE),
+    "Hard messages": ("labelled/messages_triplets.csv", "", PURPOSE),
+    "Hard instructions": ("labelled/instructions_labelled.csv", "", PURPOSE),
+}
 
 
 def read_data_set(
@@ -197,17 +197,11 @@ def as_triplets(data: Classes) -> PairSet:
 @cache
 def own_data_sets(limits: Limits) -> tuple[DataSet, ...]:
     """Pairs scored by meaning, sentences with classes, and three sets that a model misreads before it is fine-tuned."""
-    everyday, *hard = (
-        read_data_set(read_table(ASSETS / file, limits, Path(file).name), limits, name) for name, file in OWN_PAIRS.items()
-    )
-    classes = [
-        Classes(name, read_labelled_sentences(read_table(ASSETS / "examples" / file, limits), limits, "text", label))
-        for name, (file, label) in OWN_CLASSES.items()
-    ]
-    return (everyday, *classes, *(replace(data, purpose=PURPOSE) for data in hard))
-
-
-def own_names() -> list[str]:
-    """The names of those, read or not."""
-    everyday, *hard = OWN_PAIRS
-    return [everyday, *OWN_CLASSES, *hard]
+    sets = list[DataSet]()
+    for name, (file, label, purpose) in OWN.items():
+        table = read_table(ASSETS / file, limits)
+        if label:
+            sets.append(Classes(name, read_labelled_sentences(table, limits, "text", label)))
+        else:
+            sets.append(replace(read_data_set(table, limits, name), purpose=purpose))
+    return tuple(sets)

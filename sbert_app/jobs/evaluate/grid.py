@@ -10,7 +10,7 @@ from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell, CellStore, measure_cell
 from sbert_app.grid.data_set import DataSet
 from sbert_app.grid.loading import load_system
-from sbert_app.grid.reading import own_data_sets, own_names, plain_name, read_data_set
+from sbert_app.grid.reading import OWN, own_data_sets, plain_name, read_data_set
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import Choice, System, check_names
 from sbert_app.jobs import validation
@@ -114,7 +114,7 @@ def data_sets(bench: Workbench, session: Session) -> dict[str, DataSet]:
 
 def names_of_sets(session: Session) -> list[str]:
     """The names of those, without reading any: that is a tenth of the time to build the page."""
-    return list(dict.fromkeys([*own_names(), *(data.name for data in (session.get(Uploaded) or Uploaded()).data_sets)]))
+    return list(dict.fromkeys([*OWN, *(data.name for data in (session.get(Uploaded) or Uploaded()).data_sets)]))
 
 
 def choose(bench: Workbench, session: Session, systems: Sequence[str], names: Sequence[str]) -> Grid:
