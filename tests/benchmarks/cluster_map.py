@@ -17,7 +17,7 @@ from sklearn.neighbors import KDTree
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus
 from sbert_app.corpus_map.result import CorpusMap, accord
-from sbert_app.jobs.map.job import ClusterOptions, draw_corpus
+from sbert_app.jobs.map.job import ClusterOptions, draw
 from sbert_app.mapping import projection
 from sbert_app.mapping.clusters import METHODS, cluster
 from sbert_app.mapping.keywords import Words
@@ -25,7 +25,7 @@ from sbert_app.mapping.projection import NEIGHBOURS, NeighbourIndex, Points, Uma
 from sbert_app.mapping.word_forms import akin
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
-from sbert_app.runtime.line import Stop
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench, warm_up
 from sbert_app.settings import Settings
 from sbert_app.vectors import Vectors, unit_rows
@@ -95,7 +95,9 @@ def end_to_end(bench: Workbench, titles: IndexedCorpus) -> dict[str, Any]:
     """20,000 titles with 20 tags: seconds by stage, the automatic number, and every method against the tags with k = 20."""
     import umap
 
-    *_, found = draw_corpus(titles, bench.lines.maps, ClusterOptions(), Stop())
+    session = Session()
+    session.open(titles)
+    *_, found = draw(bench, session, ClusterOptions())
     assert isinstance(found, CorpusMap)
     gold = titles.corpus.metadata["label"].to_numpy(dtype=object)
     points, vectors = found.projection.points, titles.embeddings

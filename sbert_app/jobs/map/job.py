@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from sbert_app.collections.opened import OpenCollection
-from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.colouring import by_cluster
 from sbert_app.corpus_map.projecting import Points2D, compare, project
 from sbert_app.corpus_map.query import QueryOnMap, nearest_on_map
@@ -26,7 +25,6 @@ from sbert_app.jobs.map.kept import DrawingBegun, current_map, mapped_corpus
 from sbert_app.mapping import clusters, projection
 from sbert_app.mapping.clusters import K_MEANS, METHODS
 from sbert_app.models.files.finding import DEFAULT_ENCODER
-from sbert_app.runtime.line import Line, Stop
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
@@ -66,24 +64,19 @@ def draw(
     stop = session.begin(MAP)
     session.put(DrawingBegun(), stop)
     try:
-        for drawn in draw_corpus(indexed, bench.lines.maps, grouping, stop):
-            step = kept.named(bench.library, session, drawn) if isinstance(drawn, CorpusMap) else drawn
-            if stop.revoked or (isinstance(step, CorpusMap) and not session.put(step, stop)):
+        for step in project(indexed, bench.lines.maps, stop):
+            if stop.revoked:
                 return  # another corpus was opened, or a new drawing was started
-            yield step
+            if isinstance(step, Points2D):
+                yield step
+                continue
+            yield Points2D("Grouping and naming", step.drawn, step.points[step.drawn], 1, 1)
+            corpus_map = kept.named(bench.library, session, _clustered(step, grouping))
+            if session.put(corpus_map, stop):
+                yield corpus_map
     finally:
         if not stop.revoked:
             session.drop(DrawingBegun)  # if there is no map, because the page was left, it may begin again
-
-
-def draw_corpus(indexed: IndexedCorpus, line: Line, grouping: ClusterOptions, stop: Stop) -> Iterator[Points2D | CorpusMap]:
-    """Draw any corpus, without a session."""
-    for step in project(indexed, line, stop):
-        if isinstance(step, Projection):
-            yield Points2D("Grouping and naming", step.drawn, step.points[step.drawn], 1, 1)
-            yield _clustered(step, grouping)
-        else:
-            yield step
 
 
 def rename(bench: Workbench, session: Session, cluster: Any, name: Any) -> CorpusMap:
