@@ -3,8 +3,8 @@
 import logging
 import time
 from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import torch
@@ -20,11 +20,12 @@ from sbert_app.runs.result import against, card_facts, harm, head_accuracy, look
 from sbert_app.runs.run import Run
 from sbert_app.runs.sealed_files import BEST, CHECKPOINT
 from sbert_app.runs.trials import Loader, Trials, Work
+from sbert_app.step import each_within
 from sbert_app.storage import DamagedError, atomic_folder, discard
 from sbert_app.training.crossing import PairTrainee, check_fits
 from sbert_app.training.objectives import Classification, save_head
 from sbert_app.training.siamese import Siamese, finish
-from sbert_app.training.trainee import BatchLoss, Evaluation, Pause
+from sbert_app.training.trainee import BatchLoss, Evaluation
 from sbert_app.training.trainer import Trainer
 from sbert_app.vectors import Array
 from sbert_app.watching import Private
@@ -42,14 +43,11 @@ class Clock:
 
     seconds: float = 0.0
 
-    def each(self, events: Iterator[Any]) -> Iterator[Any]:
-        while True:
-            start = time.perf_counter()
-            event = next(events, None)
-            self.seconds += time.perf_counter() - start
-            if event is None:
-                return
-            yield event
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds += time.perf_counter() - start
 
 
 class Execution:
@@ -141,11 +139,11 @@ class Execution:
         trainer.load_weights(best)
         return best_step
 
-    def _record(self, trainer: Trainer, events: Generator[BatchLoss | Evaluation | Pause]) -> Work[None]:
+    def _record(self, trainer: Trainer, events: Generator[BatchLoss | Evaluation | None]) -> Work[None]:
         """Train, recording losses, scores and best weights, with a checkpoint now and then, to the end or until `stopping`."""
         last_saved = self._clock.seconds
         losses: list[float] = []
-        for event in self._clock.each(events):
+        for event in each_within(self._clock.running, events):
             recorded: Event | None = None
             if isinstance(event, BatchLoss):
                 losses.append(event.loss)
@@ -159,7 +157,7 @@ class Execution:
                 if event.best:
                     self._run.save(BEST, trainer.weights() | {BEST_STEP: torch.tensor(event.step)})
             interval = EVALUATED_SECONDS if isinstance(event, Evaluation) else CHECKPOINT_SECONDS
-            if self._clock.seconds - last_saved > interval and not isinstance(event, Pause):
+            if self._clock.seconds - last_saved > interval and event:
                 self._run.save(CHECKPOINT, self._state(trainer))
                 last_saved = self._clock.seconds
             yield recorded

@@ -36,7 +36,7 @@ from sbert_app.runtime.device import Device
 from sbert_app.runtime.loan import Loan
 from sbert_app.runtime.quota_usage import Usage
 from sbert_app.settings import Settings
-from sbert_app.step import Step
+from sbert_app.step import Step, each_within
 from sbert_app.timing.experiment import RaceRequest
 from sbert_app.timing.race import RaceState
 from sbert_app.vectors import Batches, Vectors, in_order
@@ -113,7 +113,7 @@ class ZeroGpu(Device):
             self._measured(GPU, name, int(sizes[rest[done]].sum()), lent.used)
             brought, rest = bool(done.any()), rest[~done]
         clock = Clock()
-        for rows, vectors in self.each(clock.each(near([items[row] for row in rest.tolist()]))):
+        for rows, vectors in self.each(each_within(clock.running, near([items[row] for row in rest.tolist()]))):
             yield rest[rows], vectors
         self._measured(CPU, name, int(sizes[rest].sum()), clock.seconds)
 

@@ -14,11 +14,6 @@ POOL = 32  # batches whose rows are sorted by length together: enough to save pa
 
 
 @dataclass(frozen=True)
-class Pause:
-    """A point at which the run can be stopped and the device given to other jobs."""
-
-
-@dataclass(frozen=True)
 class BatchLoss:
     """One update of the weights. `loss`: mean over the batch, before the update."""
 
@@ -37,7 +32,7 @@ class Evaluation:
     best: bool
 
 
-Event = Pause | BatchLoss | Evaluation
+Event = BatchLoss | Evaluation | None  # None: only a point at which the run can be stopped and the device given to other jobs
 
 
 class Trainee(Protocol):

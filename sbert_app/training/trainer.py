@@ -16,7 +16,7 @@ from sbert_app.errors import UserError
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.step import each_within
 from sbert_app.training.options import TrainingOptions
-from sbert_app.training.trainee import BatchLoss, Evaluation, Event, Pause, Trainee
+from sbert_app.training.trainee import BatchLoss, Evaluation, Event, Trainee
 from sbert_app.vectors import Rows
 
 log = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ class Trainer:
     def _evaluate(self) -> Iterator[Event]:
         for score in self.measure():
             if score is None:
-                yield Pause()
+                yield None
                 continue
             best, self.best, self.evaluated = score > self.best, max(score, self.best), self.step
             yield Evaluation(self.step, score, best)
@@ -88,7 +88,7 @@ class Trainer:
         loss = 0.0
         for part in self._gradients(rows):
             if part is None:
-                yield Pause()
+                yield None
             else:
                 loss = part
         if not math.isfinite(loss):

@@ -19,6 +19,7 @@ from sbert_app.runs.plan import PAPER, PRESETS, QUICK, Plan, preset
 from sbert_app.runs.records import FINISHED, INTERRUPTED, RUNNING, Baseline, RunResult, from_json
 from sbert_app.runs.run import Run, Runs
 from sbert_app.runs.sealed_files import BEST, CHECKPOINT
+from sbert_app.step import each_within
 from sbert_app.storage import read_object, sweep
 from sbert_app.training.options import OF_SIMILARITY, TrainingOptions
 from tests.runs.test_records import SAVED
@@ -273,6 +274,6 @@ def test_the_clock_counts_computing_and_not_waiting(hand_clock, monkeypatch):
 
     monkeypatch.setattr(execution, "time", hand_clock)
     clock = Clock()
-    for _ in clock.each(slow()):
+    for _ in each_within(clock.running, slow()):
         hand_clock.sleep(5)
     assert clock.seconds == 0.75
