@@ -112,8 +112,6 @@ def test_fine_tune_and_evaluate(client, tmp_path):
     ("call", "message"),
     [
         (lambda c: c.predict(None, "", "quick", "all-MiniLM-L6-v2", "", api_name="/fine_tune"), "Send a file"),
-        (lambda c: c.predict(LABELLED, "magic", "quick", "all-MiniLM-L6-v2", "", api_name="/fine_tune"), "Unknown objective"),
-        (lambda c: c.predict(LABELLED, "", "best", "all-MiniLM-L6-v2", "", api_name="/fine_tune"), "Unknown preset"),
         (lambda c: c.predict(LABELLED, "all-MiniLM-L6-v2", ["magic"], api_name="/evaluate"), "Unknown system"),
         (lambda c: c.predict("guessed-id", "x", api_name="/search"), "This session has ended"),
         (lambda c: c.predict("guessed-id", "auto", api_name="/cluster_map"), "This session has ended"),
@@ -121,7 +119,6 @@ def test_fine_tune_and_evaluate(client, tmp_path):
         (lambda c: c.predict("guessed-id", 2, 5, api_name="/duplicates"), "threshold must be a number"),
         (lambda c: c.predict("a", " ", api_name="/similarity"), "second sentence is blank"),
         (lambda c: c.predict("guessed-id", "x", "many", api_name="/search"), "session has ended|whole number"),
-        (lambda c: c.predict("a", "b", "./nowhere", api_name="/similarity"), "There is no model folder"),
         (lambda c: c.predict(None, "", [], "all-MiniLM-L6-v2", api_name="/index_corpus"), "There are no lines yet"),
     ],
 )

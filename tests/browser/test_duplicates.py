@@ -1,12 +1,12 @@
 """Duplicates as a person finds them: one click, a threshold, files, a second opinion, another file beside the corpus."""
 
-import csv
 import re
 
 from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import go_to, put_on
 from tests.browser.corpus import index, open_example, paste, upload
+from tests.browser.downloads import saved_rows
 
 # The mark of what unfolds, of an accordion or of a <details>: what it is, its size and which way it points; and that it is first.
 MARK = """name => {
@@ -47,12 +47,6 @@ def remove_similar_too(page: Page) -> None:
     page.locator("#duplicates-remove").get_by_text("Exact copies and similar rows").click()
 
 
-def saved(page: Page, button: str) -> list[dict[str, str]]:
-    with page.expect_download() as download:
-        page.locator(button).click()
-    return list(csv.DictReader(download.value.path().read_text(encoding="utf-8-sig").splitlines()))
-
-
 def test_duplicates_from_click_to_cleaned_corpus(shared_page, write, sentences):
     page = shared_page
     open_panel(page)
@@ -86,9 +80,9 @@ def test_duplicates_from_click_to_cleaned_corpus(shared_page, write, sentences):
     left = page.locator(".dup-group").count()
     assert 0 < left < 26
     expect(page.locator("#duplicates-staying")).to_contain_text(f"{926 - left} of 926 rows stay")
-    cleaned = saved(page, "#duplicates-cleaned")
+    cleaned = saved_rows(page.locator("#duplicates-cleaned"))
     assert len(cleaned) == 926 - left and set(cleaned[0]) == {"text", "team", "product", "priority", "date"}
-    verdicts = saved(page, "#duplicates-keep-or-drop")
+    verdicts = saved_rows(page.locator("#duplicates-keep-or-drop"))
     assert sum(row["verdict"] == "drop" for row in verdicts) == left and len(verdicts) == 926
     page.get_by_text("Borderline pairs").click()
     page.locator("#duplicates-ask").click()
@@ -102,7 +96,7 @@ def test_duplicates_from_click_to_cleaned_corpus(shared_page, write, sentences):
     page.get_by_text("Compare with another file").click()
     page.locator("#overlap-file input[type=file]").set_input_files(str(other))
     expect(page.locator("#overlap")).to_contain_text("1 of 2 rows of other.csv has a match in support_tickets.csv")
-    assert [row["corpus_row"] for row in saved(page, "#overlap-export")] == ["1"]
+    assert [row["corpus_row"] for row in saved_rows(page.locator("#overlap-export"))] == ["1"]
 
 
 def test_the_visitor_decides_what_goes_and_the_files_follow(shared_page, write):
@@ -121,7 +115,7 @@ def test_the_visitor_decides_what_goes_and_the_files_follow(shared_page, write):
         "7 exact copies of earlier rows' text: 7 differ in id or team: look before you remove.4 more rows are similar"
     )
     expect(page.locator("#duplicates-staying")).to_contain_text("16 of 23 rows stay in cleaned.csv, 7 are removed.")
-    cleaned = saved(page, "#duplicates-cleaned")
+    cleaned = saved_rows(page.locator("#duplicates-cleaned"))
     assert [row["id"] for row in cleaned] == [str(i) for i in range(1, 17)] and list(cleaned[0]) == ["id", "question", "team"]
     remove_similar_too(page)
     expect(page.locator("#duplicates-staying")).to_contain_text("12 of 23 rows stay")
@@ -132,8 +126,10 @@ def test_the_visitor_decides_what_goes_and_the_files_follow(shared_page, write):
     expect(last).to_be_focused()
     expect(page.locator(".dup-group").nth(10).locator(".verdict")).to_have_text(["keep", "keep"])
     expect(page.locator("#duplicates-staying")).to_contain_text("13 of 23 rows stay in cleaned.csv, 10 are removed. 1 row stays")
-    kept = [row["id"] for row in saved(page, "#duplicates-cleaned")]
-    assert [row["id"] for row in saved(page, "#duplicates-keep-or-drop") if row["verdict"] == "keep"] == kept and len(kept) == 13
+    kept = [row["id"] for row in saved_rows(page.locator("#duplicates-cleaned"))]
+    assert [row["id"] for row in saved_rows(page.locator("#duplicates-keep-or-drop")) if row["verdict"] == "keep"] == kept and len(
+        kept
+    ) == 13
     page.reload()
     expect(page.locator("#duplicates-staying")).to_contain_text("13 of 23 rows stay in cleaned.csv, 10 are removed. 1 row stays")
     expect(page.locator("#duplicates-threshold input[type=number]")).to_have_value("0.97")

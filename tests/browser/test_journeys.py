@@ -11,6 +11,7 @@ from sbert_app.runtime import line
 from sbert_app.watching import JOBS
 from tests.browser.chromium import until
 from tests.browser.corpus import choose_filter, index, open_example, open_menu, paste, upload
+from tests.browser.downloads import saved
 
 
 def open_search(page: Page) -> None:
@@ -77,9 +78,8 @@ def test_upload_index_search_filter_more_and_download(page, corpus_file):
     expect(page.locator(".hit").first).to_contain_text("a seal swims under the ice")
     choose_filter(page, "topic", "weather 120")
     expect(page.locator(".hit").first).to_contain_text("weather")
-    with page.expect_download() as download:
-        page.locator("#hits").get_by_role("link", name="jsonl", exact=True).click()
-    hits = [json.loads(line) for line in download.value.path().read_text(encoding="utf-8").splitlines()]
+    _, lines = saved(page.locator("#hits").get_by_role("link", name="jsonl", exact=True))
+    hits = [json.loads(line) for line in lines.splitlines()]
     assert len(hits) == 10 and {hit["topic"] for hit in hits} == {"weather"}
 
 

@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import go_to, put_on
 from tests.browser.corpus import open_example
+from tests.browser.downloads import saved, saved_rows
 from tests.browser.test_accessibility import faults
 from tests.browser.test_evaluation import measure
 
@@ -36,9 +37,7 @@ def test_all_rows_above_a_score_are_counted_and_saved(shared_page):
     answer = page.locator("#above-answer")
     expect(answer).to_contain_text("a cosine of at least 0.25")
     count = int(answer.locator(".hits-head").inner_text().split()[0])
-    with page.expect_download() as download:
-        answer.get_by_role("link", name="csv").click()
-    rows = list(csv.DictReader(download.value.path().read_text(encoding="utf-8-sig").splitlines()))
+    rows = saved_rows(answer.get_by_role("link", name="csv"))
     assert len(rows) == count > 10 and min(float(row["score"]) for row in rows) >= 0.25
     assert rows[-1]["sentence"] == answer.locator("tbody tr").last.locator("td").last.inner_text()
 
@@ -81,10 +80,8 @@ def test_judged_hits_are_a_file_that_evaluation_reads(shared_page, tmp_path):
     expect(page.locator("#hits")).to_contain_text("water hammer")
     judge(page, 0, "yes")
     expect(page.locator("#judged")).to_contain_text("3 hits of 2 queries judged")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Download judgements.csv (3)").click()
     path = tmp_path / "judgements.csv"
-    download.value.save_as(path)
+    path.write_bytes(saved(page.get_by_role("button", name="Download judgements.csv (3)"))[1])
     with path.open(encoding="utf-8-sig", newline="") as file:
         assert [(row["query"] == QUERY, row["relevance"]) for row in csv.DictReader(file)] == [
             (True, "2"),

@@ -1,10 +1,7 @@
 """Labels made on the page: by keys and by touch, through a reload, into training."""
 
-import csv
-import io
 import re
 import time
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -13,6 +10,7 @@ from sbert_app.jobs.duplicates import job
 from sbert_app.ui.duplicates import tab
 from tests.browser.chromium import go_to
 from tests.browser.corpus import choose_model, index, upload
+from tests.browser.downloads import saved_rows
 
 SUBJECTS = ("parcel", "invoice", "password", "printer", "holiday", "coffee machine")
 FORMS = (
@@ -72,9 +70,7 @@ def test_forty_pairs_by_keys_with_a_reload_become_training_data(labelling, monke
     threshold = re.search(r"Best threshold: cosine (0\.\d\d)", page.locator("#label").text_content())[1]
     expect(page.locator("#duplicates-headline")).to_contain_text(f"(cosine ≥ {max(0.5, float(threshold)):g})")
     go_to(page, "Fine-tune")
-    with page.expect_download() as download:
-        page.locator("#labels-csv").click()
-    lines = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8"))))
+    lines = saved_rows(page.locator("#labels-csv"))
     assert len(lines) == 46 and {line["label"] for line in lines} == {"yes", "no"}
     page.locator("#use-labels").click()
     expect(page.locator("#data-fold")).to_contain_text(re.compile(r"labels of requests\.csv · \d\d labelled pairs"))

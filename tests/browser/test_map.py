@@ -1,8 +1,6 @@
 """The map as a person uses it: draw, hover, click, lasso, list, colours, query, another model, a page to keep."""
 
 import contextlib
-import csv
-import io
 import os
 import re
 import shutil
@@ -15,6 +13,7 @@ from sbert_app.jobs.map.job import ClusterOptions
 from tests.browser.chromium import go_to, until
 from tests.browser.conftest import SERVED, arrive
 from tests.browser.corpus import choose_filter, index, open_example, upload
+from tests.browser.downloads import opened_from_disk, saved, saved_rows
 
 PLOT = "#map-plot .js-plotly-plot"
 # Where row i of the first trace is on the screen: x, y, its row.
@@ -254,10 +253,7 @@ def test_a_map_answers_to_click_lasso_list_and_query(drawn):
     chosen = int(re.match(r"[\d,]+", head.inner_text().strip()).group())
     assert 20 < chosen < 900 and bright(page) == chosen
     expect(page.locator("#map-selection")).to_contain_text("Distinctive words")
-    with page.expect_download() as download:
-        page.get_by_role("link", name="csv", exact=True).click()
-    with open(download.value.path(), encoding="utf-8-sig", newline="") as file:  # noqa: PTH123 - a path of playwright
-        assert len(list(csv.DictReader(file))) == chosen
+    assert len(saved_rows(page.get_by_role("link", name="csv", exact=True))) == chosen
     lasso(page, 60)  # a second outline inside the first is a new one
     expect(head).not_to_have_text(re.compile(f"^{chosen} "))
     show(page, "Clusters")
@@ -311,24 +307,12 @@ def test_a_choice_and_a_zoom_survive_other_colours_and_a_double_click_ends_both(
 def test_the_kept_page_opens_from_disk_and_asks_nobody(drawn, browser, tmp_path):
     page = drawn
     page.locator("#map-export button").first.click()
-    with page.expect_download() as download:
-        page.locator("#map-page").click()
-    path = tmp_path / "map.html"
-    download.value.save_as(path)
-    asked, errors = [], []
-    kept = browser.new_context(color_scheme="dark").new_page()
-    kept.on("request", lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else asked.append(request.url))
-    kept.on("pageerror", lambda error: errors.append(str(error)))
-    kept.goto(path.as_uri())
-    expect(kept.locator(".annotation").first).to_be_visible()
-    expect(kept.locator("table").first).to_contain_text("invoice")
-    assert kept.evaluate("() => document.querySelector('.js-plotly-plot')._fullData[0].text[0].length") > 10
-    kept.context.close()
-    assert asked == [] and errors == []
+    with opened_from_disk(browser, saved(page.locator("#map-page")), tmp_path, color_scheme="dark") as kept:
+        expect(kept.locator(".annotation").first).to_be_visible()
+        expect(kept.locator("table").first).to_contain_text("invoice")
+        assert kept.evaluate("() => document.querySelector('.js-plotly-plot')._fullData[0].text[0].length") > 10
     page.locator("#map-export button").first.click()  # the menu closes after a choice
-    with page.expect_download() as download:
-        page.locator("#map-csv").click()
-    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
+    rows = saved_rows(page.locator("#map-csv"))
     assert len(rows) == 926 and {"row", "sentence", "cluster", "map_x", "map_y", "team"} <= set(rows[0])
 
 
@@ -405,9 +389,7 @@ def test_a_filter_fades_the_other_points_and_stays_for_what_is_chosen_within_it(
     page.keyboard.press("Enter")
     expect(page.locator("#map-told")).not_to_contain_text("zzzz")
     page.keyboard.press("Escape")
-    with page.expect_download() as download:
-        page.get_by_role("link", name="csv", exact=True).click()
-    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
+    rows = saved_rows(page.get_by_role("link", name="csv", exact=True))
     assert len(rows) == billing and {row["team"] for row in rows} == {"Billing"}
     colour_by(page, "Column: priority")
     show(page, "Clusters")

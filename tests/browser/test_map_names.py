@@ -1,13 +1,10 @@
 """The names of clusters on a map: near their groups, never over one another, on the screen and in whatever is taken home."""
 
-import io
 import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 from playwright.sync_api import Page, expect
 
 from sbert_app.corpus_map.result import GROUPS, MANY
@@ -15,6 +12,7 @@ from sbert_app.settings import ASSETS
 from sbert_app.ui.map.chart import map_figure
 from sbert_app.ui.map.view import page as kept_page
 from tests.browser.chromium import put_on, until
+from tests.browser.downloads import opened_from_disk, saved
 from tests.browser.test_map import PLOT, box_of, bright, draw, group_into, show
 from tests.corpus_map.maps import grouped_map
 
@@ -159,11 +157,9 @@ def slide(page: Page, share: float) -> None:
     at_rest(page)
 
 
-def picture(page: Page, kind: str) -> bytes:
+def take_home(page: Page, button: str) -> tuple[str, bytes]:
     page.locator("#map-export button").first.click()  # the menu closes after a choice
-    with page.expect_download() as download:
-        page.locator(f"#map-take-home [data-picture={kind}]").click()
-    return Path(download.value.path()).read_bytes()
+    return saved(page.locator(button))
 
 
 def crossings(lines: list[list[float]]) -> int:
@@ -276,22 +272,14 @@ def test_names_lie_apart_and_at_their_groups_on_the_screen_and_in_whatever_is_ta
     page = whole
     clusters(page, count)
     check(page)
-    vector, png = picture(page, "svg").decode(), picture(page, "png")
+    vector = take_home(page, "#map-take-home [data-picture=svg]")[1].decode()
     boxes = page.evaluate(IN_PICTURE, vector)
     assert 10 <= len(boxes) <= MOST and apart(boxes) and 'class="leaders"' in vector
-    width, height = (float(re.search(rf'<svg[^>]* {side}="([\d.]+)"', vector)[1]) for side in ("width", "height"))
-    image = Image.open(io.BytesIO(png)).convert("RGB")
-    assert image.size == (2 * width, 2 * height) and len(image.getcolors(maxcolors=1 << 24)) > 200  # the points are drawn
-    page.locator("#map-export button").first.click()
-    with page.expect_download() as download:
-        page.locator("#map-page").click()
-    download.value.save_as(tmp_path / "map.html")
-    kept = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    kept.goto((tmp_path / "map.html").as_uri())
-    kept.locator(".annotation").filter(visible=True).first.wait_for()
-    at_rest(kept, ".js-plotly-plot")
-    check(kept, ".js-plotly-plot")
-    kept.context.close()
+    kept_map, window = take_home(page, "#map-page"), {"width": 1280, "height": 900}
+    with opened_from_disk(browser, kept_map, tmp_path, viewport=window) as kept:
+        kept.locator(".annotation").filter(visible=True).first.wait_for()
+        at_rest(kept, ".js-plotly-plot")
+        check(kept, ".js-plotly-plot")
     page.set_viewport_size({"width": 1920, "height": 1080})
     page.locator("#map-export button").first.click()
     page.locator("#map-take-home [data-present]").click()

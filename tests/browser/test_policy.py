@@ -10,8 +10,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.chromium import go_to
 from tests.browser.conftest import opened, served, stranger
 from tests.browser.corpus import open_example
+from tests.browser.downloads import saved
 from tests.browser.test_evaluation import choose
-from tests.browser.test_take_home import saved
 from tests.browser.test_timing import seconds
 from tests.browser.test_tour import begin, tell
 
@@ -59,7 +59,7 @@ def use_every_tab(page: Page) -> None:
     expect(page.locator("#map-draw")).to_be_enabled()
     for kind in ("svg", "png"):
         page.locator("#map-export button").first.click()
-        assert saved(page, f"#map-take-home [data-picture={kind}]")[1]
+        assert saved(page.locator(f"#map-take-home [data-picture={kind}]"))[1]
     go_to(page, "Fine-tune")
     page.get_by_role("button", name=re.compile("^Example: ")).locator("visible=true").first.click()
     expect(page.locator("#estimate")).to_contain_text("Extrapolated")
@@ -73,9 +73,9 @@ def use_every_tab(page: Page) -> None:
     choose(page, "eval-sets", "Everyday pairs")
     page.locator("#eval-start").click()
     expect(page.locator("#eval-grid tbody button").first).to_be_visible()
-    assert saved(page, "a[download$='.csv']:visible")[1]
+    assert saved(page.locator("a[download$='.csv']:visible"))[1]
     page.get_by_label("More", exact=True).click()
-    assert saved(page, "[data-keep-session]")[1]
+    assert saved(page.locator("[data-keep-session]"))[1]
 
 
 def test_every_tab_the_tour_present_and_the_exports_live_within_the_policy(shared_context: Any, app_url: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import put_on
+from tests.browser.downloads import saved
 
 DETAILS = re.compile("^Details")
 
@@ -100,10 +101,8 @@ def test_lists_give_a_heat_map_a_table_and_a_file_which_do_not_stay_below_an_err
     expect(page.locator("#heat-map .js-plotly-plot .heatmaplayer .hm")).to_have_count(1)
     expect(page.locator("#heat-map .modebar")).to_be_hidden()  # it would lie over the cells
     expect(page.locator("#pairs")).to_contain_text("It keeps crashing on start.")
-    with page.expect_download() as download:
-        page.locator("#lists-summary").get_by_role("link", name="csv", exact=True).click()
-    text = download.value.path().read_text(encoding="utf-8")
-    assert download.value.suggested_filename == "pairs.csv" and len(text.splitlines()) == 13
+    name, text = saved(page.locator("#lists-summary").get_by_role("link", name="csv", exact=True))
+    assert name == "pairs.csv" and len(text.splitlines()) == 13
     page.locator("#lines2 textarea").fill(" ")
     page.locator("#compare-lists").click()
     expect(page.get_by_test_id("toast-body")).to_contain_text("The second list is blank")
@@ -118,10 +117,9 @@ def test_a_file_of_pairs_comes_back_with_a_score_column(page, write, tmp_path):
     expect(page.locator("#pair-result")).to_contain_text("2 rows of mine.csv scored in")
     expect(page.locator("#pair-result")).to_contain_text("1 row skipped, blank sentence: row 2")
     expect(page.locator("#pair-first input")).to_have_value("left")
-    with page.expect_download() as download:
-        page.locator("#pair-download").click()
-    assert download.value.suggested_filename == "mine_scored.csv"
-    rows = list(csv.DictReader(download.value.path().read_text(encoding="utf-8-sig").splitlines()))
+    name, content = saved(page.locator("#pair-download"))
+    rows = list(csv.DictReader(content.decode("utf-8-sig").splitlines()))
+    assert name == "mine_scored.csv"
     assert [row["id"] for row in rows] == ["1", "2", "3"] and rows[1]["score"] == ""
     assert float(rows[0]["score"]) > 0.5 > float(rows[2]["score"])
     bad = write("one.csv", "text\nonly one column\n")

@@ -13,17 +13,11 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chromium import go_to
 from tests.browser.corpus import index, open_example, upload
+from tests.browser.downloads import opened_from_disk, saved
 from tests.browser.present import smallest_letters, smallest_presented
 from tests.browser.test_map import draw
 
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-def saved(page: Page, button: str) -> tuple[str, bytes]:
-    """The name and content of the file that a button saves."""
-    with page.expect_download() as download:
-        page.locator(button).click()
-    return download.value.suggested_filename, Path(download.value.path()).read_bytes()
 
 
 def parsed(picture: bytes) -> ElementTree.Element:
@@ -55,10 +49,10 @@ def test_a_heat_map_is_saved_as_a_picture_and_stays_as_it_is(shared_page):
     page.locator("#compare-lists").click()
     page.locator("#heat-map .js-plotly-plot").wait_for()
     before = shown(page, "#heat-map")
-    name, vector = saved(page, "#lists-summary [data-picture=svg]")
+    name, vector = saved(page.locator("#lists-summary [data-picture=svg]"))
     assert name == "sbert-studio-heat-map.svg"
     assert "one list" in words(vector) and "all-MiniLM-L6-v2" in words(vector) and "SBERT Studio" in words(vector)
-    name, png = saved(page, "#lists-summary [data-picture=png]")
+    name, png = saved(page.locator("#lists-summary [data-picture=png]"))
     assert name == "sbert-studio-heat-map.png"
     image, (width, height) = Image.open(io.BytesIO(png)), svg_size(vector)
     assert image.size == (2 * width, 2 * height)
@@ -72,13 +66,13 @@ def test_a_map_is_saved_as_a_picture_with_its_names_and_presented(shared_page):
     draw(page)
     visible = page.locator("#map-plot .annotation").evaluate_all("all => all.filter(n => n.style.visibility != 'hidden').length")
     page.locator("#map-export button").first.click()  # the menu closes after a choice
-    name, vector = saved(page, "#map-take-home [data-picture=svg]")
+    name, vector = saved(page.locator("#map-take-home [data-picture=svg]"))
     assert name == "sbert-studio-map.svg"
     assert "Map of support_tickets.csv" in words(vector)
     names = [g for g in parsed(vector).iter(f"{SVG}g") if g.attrib.get("class") == "annotation"]
     assert len(names) == visible > 1
     page.locator("#map-export button").first.click()  # the menu closes after a choice
-    _, png = saved(page, "#map-take-home [data-picture=png]")
+    _, png = saved(page.locator("#map-take-home [data-picture=png]"))
     image, (width, height) = Image.open(io.BytesIO(png)).convert("RGB"), svg_size(vector)
     assert image.size == (2 * width, 2 * height)
     assert len(image.getcolors(maxcolors=1 << 24)) > 200  # the points are drawn
@@ -134,31 +128,24 @@ def test_a_kept_session_opens_without_network_and_its_commands_make_the_same_res
     expect(page.locator("#map-draw")).to_be_enabled()
     score = page.locator("#hits .hit-score b").first.inner_text()
     page.get_by_label("More", exact=True).click()
-    _, content = saved(page, "[data-keep-session]")
-    (tmp_path / "session.html").write_bytes(content)
-    asked, errors = [], []
-    kept = browser.new_context(offline=True, viewport={"width": 390, "height": 900}, color_scheme="dark").new_page()
-    kept.on("request", lambda request: None if request.url.startswith(("file:", "data:")) else asked.append(request.url))
-    kept.on("pageerror", lambda error: errors.append(str(error)))
-    kept.goto((tmp_path / "session.html").as_uri())
-    similarity, search, drawn = (
-        kept.locator("section").filter(has=kept.locator(f"h2:has-text('{title}')"))
-        for title in ("How similar", "Search: charged two times", "Map of support_tickets.csv")
-    )
-    expect(similarity.locator(".score")).to_have_text(page.locator("#score").text_content())
-    expect(search.locator(".hit")).to_have_count(10)
-    assert drawn.locator("img").evaluate("image => [image.naturalWidth > 1000, image.alt]")[0]
-    assert kept.evaluate("document.documentElement.scrollWidth") == 390 and kept.locator("button").count() == 0
+    content, phone = saved(page.locator("[data-keep-session]")), {"width": 390, "height": 900}
     monkeypatch.chdir(Path(__file__).parents[2])
-    command = shlex.split(commands(search, "shell"))
-    assert command[:3] == ["python", "-m", "sbert_app"]
-    assert score in shell(*command[3:])[0].splitlines()[0]
-    with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(commands(similarity, "Python"), {})  # noqa: S102 - what a visitor does with it
-    assert f"{ast.literal_eval(printed.getvalue().splitlines()[-1])['score']:.3f}" == page.locator("#score").text_content()
-    assert "map assets/examples/support_tickets.csv" in commands(drawn, "shell")
-    kept.context.close()
-    assert asked == [] and errors == []
+    with opened_from_disk(browser, content, tmp_path, viewport=phone, color_scheme="dark") as kept:
+        similarity, search, drawn = (
+            kept.locator("section").filter(has=kept.locator(f"h2:has-text('{title}')"))
+            for title in ("How similar", "Search: charged two times", "Map of support_tickets.csv")
+        )
+        expect(similarity.locator(".score")).to_have_text(page.locator("#score").text_content())
+        expect(search.locator(".hit")).to_have_count(10)
+        assert drawn.locator("img").evaluate("image => [image.naturalWidth > 1000, image.alt]")[0]
+        assert kept.evaluate("document.documentElement.scrollWidth") == 390 and kept.locator("button").count() == 0
+        command = shlex.split(commands(search, "shell"))
+        assert command[:3] == ["python", "-m", "sbert_app"]
+        assert score in shell(*command[3:])[0].splitlines()[0]
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(commands(similarity, "Python"), {})  # noqa: S102 - what a visitor does with it
+        assert f"{ast.literal_eval(printed.getvalue().splitlines()[-1])['score']:.3f}" == page.locator("#score").text_content()
+        assert "map assets/examples/support_tickets.csv" in commands(drawn, "shell")
 
 
 def test_what_to_mind_in_a_corpus_is_presented_with_its_hits(shared_page, write):

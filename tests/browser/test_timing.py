@@ -1,6 +1,5 @@
 """The race as a person sees it: start, live lanes, chart, slider, a page to keep; stop, reload, two visitors."""
 
-import csv
 import re
 import threading
 
@@ -10,6 +9,7 @@ from playwright.sync_api import Page, expect
 from sbert_app.runtime.sessions import Sessions
 from tests.browser.chromium import go_to, put_on
 from tests.browser.corpus import index, open_example, paste
+from tests.browser.downloads import opened_from_disk, saved, saved_rows
 
 pytestmark = pytest.mark.usefixtures("short_checks")
 
@@ -50,7 +50,7 @@ def slide(page: Page, exponent: float) -> None:
     )
 
 
-def test_a_race_on_the_example_from_click_to_chart(race, tmp_path):
+def test_a_race_on_the_example_from_click_to_chart(race, browser, tmp_path):
     page = race
     words = page.locator("#race-words")
     expect(words).to_contain_text(re.compile("In the paper.*65 hours.*5.0 seconds", re.DOTALL))  # without a click
@@ -80,27 +80,11 @@ def test_a_race_on_the_example_from_click_to_chart(race, tmp_path):
     page.wait_for_function("() => document.querySelector('#race-chart .js-plotly-plot').layout.shapes[0].x1 === 1000")
     page.get_by_text("All numbers, and how they were obtained").click()
     expect(page.locator("#race-numbers")).to_contain_text("65 hours")
-    with page.expect_download() as download:
-        page.locator("#race-numbers a", has_text="csv").click()
-    rows = list(csv.DictReader(download.value.path().read_text(encoding="utf-8-sig").splitlines()))
+    rows = saved_rows(page.locator("#race-numbers a", has_text="csv"))
     assert {row["kind"] for row in rows} == {"measured", "extrapolated", "published"} and all(row["how"] for row in rows)
-    with page.expect_download() as download:
-        page.locator("#race-page").click()
-    opens_from_disk(page, download.value.path(), tmp_path / "kept.html")
-
-
-def opens_from_disk(page: Page, downloaded, kept) -> None:
-    """The page draws its chart with nothing but itself."""
-    kept.write_bytes(downloaded.read_bytes())
-    other = page.context.browser.new_page()
-    asked, errors = [], []
-    other.on("request", lambda request: asked.append(request.url))
-    other.on("pageerror", lambda error: errors.append(str(error)))
-    other.goto(kept.as_uri())
-    expect(other.locator(".js-plotly-plot .scatterlayer").first).to_be_visible()
-    expect(other.locator("body")).to_contain_text("1,000 sentences are 499,500 pairs")
-    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == [] and errors == []
-    other.close()
+    with opened_from_disk(browser, saved(page.locator("#race-page")), tmp_path) as kept:
+        expect(kept.locator(".js-plotly-plot .scatterlayer").first).to_be_visible()
+        expect(kept.locator("body")).to_contain_text("1,000 sentences are 499,500 pairs")
 
 
 # The labels of the sliders whose thumb, 16 pixels high, is cut by a block around it.
