@@ -120,7 +120,7 @@ def _jsonl(file: TextFile, tally: Tally) -> Iterator[Chunk]:
                         raise ValueError("no object")
                     records.append({key: cell(value) for key, value in record.items()})
                     numbers.append(number)
-                except (ValueError, RecursionError):
+                except (ValueError, RecursionError, UserError):
                     tally.add(file.name, number, "not a JSON object")
         columns = list(dict.fromkeys(key for record in records for key in record))
         yield Chunk(numbers, {column: [record.get(column, "") for record in records] for column in columns})

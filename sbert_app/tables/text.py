@@ -162,7 +162,7 @@ class Records(Collector):
         self.grow(new)
         try:
             row = [cell(values.get(key)) for key in self._keys]
-        except RecursionError:
+        except UserError:
             self.skip(number, "nested too deeply")
         else:
             self.add(number, row)
@@ -178,8 +178,12 @@ def _flat(record: Mapping[str, Any], depth: int, before: Sequence[str] = ()) -> 
 
 
 def cell(value: Any) -> str:
+    """A value as text. Raises UserError for one that is nested too deeply."""
     if isinstance(value, str):
         return storable(value)
     if value is None or value != value:  # NaN is the one value that differs from itself
         return ""
-    return storable(ENCODER.encode(value))
+    try:
+        return storable(ENCODER.encode(value))
+    except RecursionError:
+        raise UserError("The file holds values that are nested too deeply for a table. Save its texts alone.") from None

@@ -127,9 +127,8 @@ def test_the_visitor_decides_what_goes_and_the_files_follow(shared_page, write):
     expect(page.locator(".dup-group").nth(10).locator(".verdict")).to_have_text(["keep", "keep"])
     expect(page.locator("#duplicates-staying")).to_contain_text("13 of 23 rows stay in cleaned.csv, 10 are removed. 1 row stays")
     kept = [row["id"] for row in saved_rows(page.locator("#duplicates-cleaned"))]
-    assert [row["id"] for row in saved_rows(page.locator("#duplicates-keep-or-drop")) if row["verdict"] == "keep"] == kept and len(
-        kept
-    ) == 13
+    verdicts = saved_rows(page.locator("#duplicates-keep-or-drop"))
+    assert [row["id"] for row in verdicts if row["verdict"] == "keep"] == kept and len(kept) == 13
     page.reload()
     expect(page.locator("#duplicates-staying")).to_contain_text("13 of 23 rows stay in cleaned.csv, 10 are removed. 1 row stays")
     expect(page.locator("#duplicates-threshold input[type=number]")).to_have_value("0.97")

@@ -9,6 +9,7 @@ import pytest
 from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE
 from sbert_app.tables import Skip
+from sbert_app.tables.text import cell
 from tests.tables.files import HOSTED
 
 CELLS = {
@@ -167,6 +168,11 @@ def test_a_value_that_is_nested_too_deeply_is_skipped(read):
     deep = "[" * 900 + "]" * 900
     table = read("a.jsonl", f'{{"text": "a"}}\n{{"text": {deep}}}\n')
     assert table.frame["text"][0] == "a" and len(table.frame) + len(table.skipped) == 2
+    value: list = []
+    for _ in range(100_000):
+        value = [value]
+    with pytest.raises(UserError, match="nested too deeply for a table"):
+        cell(value)
 
 
 def test_keys_and_values_lose_what_cannot_be_stored(read):

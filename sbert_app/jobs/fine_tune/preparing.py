@@ -92,9 +92,13 @@ def _read_part(reading: Reading, table: Table, limits: Limits) -> Reading:
     if [meaning(label, True) for label in other.labels] != [meaning(label, True) for label in examples.labels]:
         raise UserError(f"'{table.name}' has the labels {', '.join(other.labels)}, not {', '.join(examples.labels)}.")
     (low, high), (other_low, other_high) = examples.score_range, other.score_range
-    raw = other.targets * (other_high - other_low) + other_low
-    on_one_scale = ({low, high} == {0, 1}) == ({other_low, other_high} == {0, 1})  # else one was scaled to 0..1 before
-    targets = (raw - low) / (high - low) if examples.kind == "scored" and on_one_scale else other.targets
+    targets = other.targets
+    # Not where only one of them goes from 0 to 1, or is of distances: then the other's own scale is meant.
+    if examples.kind == "scored" and ({low, high} == {0, 1}, low < high) == (
+        {other_low, other_high} == {0, 1},
+        other_low < other_high,
+    ):
+        targets = (targets * (other_high - other_low) + other_low - low) / (high - low)
     like = replace(other, targets=targets, labels=examples.labels, positive=examples.positive, score_range=examples.score_range)
     return replace(read, examples=like)
 

@@ -198,6 +198,10 @@ def test_parts_of_ones_own_are_kept_with_other_columns_and_gone_with_other_data(
         "scaled.csv", "\n".join(["sentence1,sentence2,score", *(f"yet {row[:-1]}{i % 6 / 5}" for i, row in enumerate(rows))])
     )
     dev = preparing.set_part(bench, session, DEV, read_table(scaled, bench.settings.limits)).split.dev
+    far = read_table(
+        write("far.csv", "\n".join(["sentence1,sentence2,distance", *(f"far {row}" for row in rows)])), bench.settings.limits
+    )
+    assert preparing.set_part(bench, session, DEV, far).split.dev.targets[:6].tolist() == [1, 0.8, 0.6, 0.4, 0.2, 0]
     assert dev.targets.max() == 1 and dev.score_range == data.split.train.score_range
     wrong = read_table(write("wrong.csv", "sentence1,sentence2\na,b\n"), bench.settings.limits)
     with pytest.raises(UserError, match="'wrong.csv' has no column 'score'"):
