@@ -40,10 +40,12 @@
     write(JSON.parse(values));
   })(sessionStorage.getItem(TYPED));
 
-  // Move the race's slider until the words beside it say so: an answer that was on its way takes its place.
+  // Move the race's slider until the words beside it say so: an answer that was on its way takes its place. Two values written at
+  // once are one change, and none where the second is the one that is there.
   function slide() {
     const slider = find('#race-n input[type=range]'), mine = step;
-    if (slider) [4.9, 5].forEach(place => studio.write(slider, place));
+    if (slider) studio.write(slider, 4.9);
+    setTimeout(() => { if (step === mine && slider) studio.write(slider, 5); }, 200);
     setTimeout(() => { if (step === mine && !find('#race-words')?.textContent.includes('100,000 sentences')) slide(); }, 2000);
   }
 
