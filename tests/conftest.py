@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -170,11 +169,19 @@ def cpu() -> "Hardware":
 @pytest.fixture(scope="session")
 def scored() -> "Examples":
     """120 scored pairs of the project's own, 0..1."""
-    from sbert_app.labelled.examples import Examples
+    from tests.cuda import place
 
-    rows = _rows("labelled/requests_scored.csv")[:120]
-    sentences = [row["sentence1"] for row in rows], [row["sentence2"] for row in rows]
-    return Examples("scored", sentences, np.array([float(row["score"]) / 5 for row in rows]), np.arange(1, 121))
+    return place.scored(120)
+
+
+@pytest.fixture
+def short_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Table 7 in short turns, and little to measure after a race in this process."""
+    from sbert_app.timing import experiment, measurements
+
+    monkeypatch.setattr(experiment, "CHECK_SECONDS", 0.3)
+    monkeypatch.setattr(measurements, "SIZES", (200, 2_000))
+    monkeypatch.setattr(measurements, "TURN_SECONDS", 0.1)
 
 
 @pytest.fixture

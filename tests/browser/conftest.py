@@ -222,16 +222,6 @@ def shared_page(request, kept, shared_context, app_url):
 
 
 @pytest.fixture
-def short_checks(monkeypatch) -> None:
-    """Table 7 in short turns, and little to measure after a race; the app runs in this process."""
-    from sbert_app.timing import experiment, measurements
-
-    monkeypatch.setattr(experiment, "CHECK_SECONDS", 0.5)
-    monkeypatch.setattr(measurements, "SIZES", (200, 2_000))
-    monkeypatch.setattr(measurements, "TURN_SECONDS", 0.1)
-
-
-@pytest.fixture
 def quick_estimates(monkeypatch) -> None:
     """The time of a training is extrapolated from two batches, not five, each time that data or settings change."""
     from sbert_app.runs import plan

@@ -90,8 +90,3 @@ def test_a_users_mistake_is_one_line_and_status_2(shell, args, message):
 def test_where_nothing_can_be_written_nothing_is_computed(shell):
     _, err = shell("encode", TICKETS, "--out", "/nowhere/e.npy", status=2)
     assert len(err.splitlines()) == 1  # no stage
-
-
-def test_a_bad_setting_is_told(shell, monkeypatch):
-    monkeypatch.setenv("SBERT_STUDIO_PRECISION", "fp8")
-    assert "SBERT_STUDIO_PRECISION is 'fp8'. It must be one of auto, fp32, bf16." in shell("models", status=2)[1]

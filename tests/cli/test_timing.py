@@ -8,13 +8,8 @@ import pytest
 from sbert_app.cli.command import show
 from sbert_app.jobs.declaring.job import Outcome
 from sbert_app.jobs.timing import TIMING
-from sbert_app.timing import experiment, measurements
 
-
-@pytest.fixture(autouse=True)
-def short_checks(monkeypatch):
-    monkeypatch.setattr(experiment, "CHECK_SECONDS", 0.3)
-    monkeypatch.setattr(measurements, "SIZES", (200,))
+pytestmark = pytest.mark.usefixtures("short_checks")
 
 
 def test_both_lanes_as_one_json_object(shell, write):

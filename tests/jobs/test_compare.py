@@ -16,15 +16,14 @@ from sbert_app.settings import ASSETS
 FILE = ASSETS / "labelled" / "instructions_labelled.csv"
 
 
-@pytest.fixture
-def folders(tmp_path, bench):
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory, shared_bench):
     """The default model, and one whose embeddings keep little of it."""
     random = np.random.default_rng(0).normal(size=(384, 2)).astype(np.float32)
     found = {}
     for name, weight in {"same": np.eye(384, dtype=np.float32), "poor": random @ random.T / 384}.items():
-        found[name] = tmp_path / name
-        found[name].mkdir()
-        bench.registry.trainable(DEFAULT_ENCODER).with_layer(weight).save(found[name], name, {})
+        found[name] = tmp_path_factory.mktemp(name)
+        shared_bench.registry.trainable(DEFAULT_ENCODER).with_layer(weight).save(found[name], name, {})
     return {name: str(folder) for name, folder in found.items()}
 
 

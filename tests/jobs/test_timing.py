@@ -23,18 +23,13 @@ from sbert_app.runtime.line import Stop
 from sbert_app.runtime.session import Session
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
-from sbert_app.timing import experiment, measurements
 from sbert_app.timing.race import DONE, STOPPED, RaceCorpus
 from sbert_app.timing.report import EXTRAPOLATED, MEASURED, PUBLISHED, figures
 from sbert_app.timing.result import CROSS, SBERT, TimingResult
 from sbert_app.ui.timing import numbers_view, race_view, view
 from tests.searching import of_example, search
 
-
-@pytest.fixture(autouse=True)
-def short_checks(monkeypatch):
-    monkeypatch.setattr(experiment, "CHECK_SECONDS", 0.3)
-    monkeypatch.setattr(measurements, "SIZES", (200, 2_000))
+pytestmark = pytest.mark.usefixtures("short_checks")
 
 
 @pytest.fixture

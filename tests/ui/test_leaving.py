@@ -14,7 +14,7 @@ from gradio_client import Client, handle_file
 from gradio_client.client import Job
 
 from sbert_app.runs.run import Runs
-from tests.attacks.server import CROSS, MODEL, RefusedError, Server, call, serving
+from tests.attacks.server import CROSS, MODEL, RefusedError, Server, call, serving, upload
 
 LIMIT = 1  # seconds of one job, where there is a limit
 LEAVING = 0.5  # seconds after which the client leaves
@@ -83,9 +83,7 @@ JOBS: dict[str, tuple[str, str, dict[str, object]]] = {  # endpoint, its file, a
 
 
 async def uploaded(client: httpx.AsyncClient, server: Server, path: str) -> dict[str, object]:
-    with open(path, "rb") as file:  # noqa: PTH123
-        answer = await client.post(f"{server.url}/gradio_api/upload", files={"files": (path.rpartition("/")[2], file)})
-    return {"path": answer.json()[0], "meta": {"_type": "gradio.FileData"}}
+    return await upload(client, server.url, Path(path).name, Path(path).read_bytes())
 
 
 async def ask(client: httpx.AsyncClient, server: Server, files: dict[str, str], job: str) -> object:

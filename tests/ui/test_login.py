@@ -6,13 +6,10 @@ import errno
 import json
 import logging
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
 from urllib.parse import parse_qs, urlparse
 
 import httpx
@@ -29,11 +26,10 @@ from sbert_app.ui.login import check_login
 from sbert_app.users import MOST_OF_BOTH, SALT_BYTES, hashed
 from sbert_app.watching import JOBS
 from tests import served
-from tests.browser.chromium import free_port
+from tests.attacks.server import starting
 from tests.oauth import Browser, Provider, provider
 from tests.served import concrete
 
-ROOT = Path(__file__).parents[2]
 PASSWORD = "correct horse"  # noqa: S105
 QUOTAS = {(ANONYMOUS, "hour"): Quota(rows=10, bytes=400_000), (SIGNED_IN, "hour"): Quota(rows=99, bytes=900_000)}
 # Gradio's own, which tell or change nothing without the secret of a session; and those of programs, who have a key.
@@ -236,26 +232,13 @@ def test_a_login_that_gradio_made_up_counts_for_nothing(app):
 @pytest.fixture(scope="module")
 def space(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of an app in a process of its own, which believes that it is a Space."""
-    home, port = tmp_path_factory.mktemp("space"), free_port()
+    home = tmp_path_factory.mktemp("space")
     (home / "quotas.toml").write_text("[anonymous.hour]\nrows = 10\n[signed_in.hour]\nrows = 99\n")
     with provider() as variables:
-        env = os.environ | variables | {
-            "SBERT_STUDIO_HOME": str(home), "SBERT_STUDIO_QUOTAS": str(home / "quotas.toml"), "GRADIO_SERVER_PORT": str(port),
-        }  # fmt: skip
-        with (home / "log").open("wb") as log:
-            app = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=env, stdout=log, stderr=log)
-        try:
-            for _ in range(600):
-                try:
-                    httpx.get(f"http://127.0.0.1:{port}/quota").raise_for_status()
-                    break
-                except httpx.HTTPError:
-                    assert app.poll() is None, (home / "log").read_text()
-                    time.sleep(0.2)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            app.terminate()
-            app.wait(20)
+        own = {"SBERT_STUDIO_HOME": str(home), "SBERT_STUDIO_QUOTAS": str(home / "quotas.toml")}
+        with starting(home / "log", os.environ | variables | own) as server:
+            server.wait_for(lambda: server.answers("quota"))
+            yield server.url
 
 
 def rest(space: str, browser: Browser) -> str:

@@ -35,7 +35,6 @@ from sbert_app.runtime.device import Device
 from sbert_app.runtime.line import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
-from sbert_app.timing import experiment, measurements
 from sbert_app.timing import race as race_module
 from sbert_app.timing.race import DONE, RaceCorpus
 from sbert_app.ui.fine_tune import view
@@ -201,9 +200,7 @@ def test_an_evaluation_borrows_for_each_model(lent, here, scored, caplog):
     assert [system["spearman"] for system in first.values()] == [system["spearman"] for system in second.values()]
 
 
-def test_a_race_runs_in_one_loan(lent, caplog, monkeypatch, sentences):
-    monkeypatch.setattr(experiment, "CHECK_SECONDS", 0.1)
-    monkeypatch.setattr(measurements, "SIZES", (200,))
+def test_a_race_runs_in_one_loan(lent, caplog, monkeypatch, short_checks, sentences):
     monkeypatch.setattr(race_module, "SBERT_TURNS", 2)
     monkeypatch.setattr(race_module, "PRODUCT_ROWS", 400)
     *_, last = race(lent, RaceCorpus("tickets", sentences[:30], 30, 30), "", 1, Stop(), "")
