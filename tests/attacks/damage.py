@@ -22,6 +22,7 @@ from sbert_app.runs.records import FINISHED
 from sbert_app.runtime.workbench import Workbench
 from tests.attacks.bound import bounded
 from tests.attacks.small_home import BASE, SAVED, SENTENCES, Ids, build, index, plan, resumed, settings, training_data
+from tests.damaging import flip
 from tests.searching import search
 
 QUERY = "the card cannot be found"
@@ -35,15 +36,6 @@ class UnnoticedError(Exception):
 # Damages: change the file at a path
 
 
-def _flip(share: float) -> Callable[[Path], None]:
-    def flip(path: Path) -> None:
-        content = bytearray(path.read_bytes())
-        content[min(len(content) - 1, int(share * len(content)))] ^= 1 << int(random.integers(8))
-        path.write_bytes(content)
-
-    return flip
-
-
 def _folder(path: Path) -> None:
     path.unlink()
     path.mkdir()
@@ -53,9 +45,9 @@ def _folder(path: Path) -> None:
 DAMAGES: dict[str, Callable[[Path], Any]] = {
     "emptied": lambda path: path.write_bytes(b""),
     "cut": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
-    "flipped at the start": _flip(0.02),
-    "flipped in the middle": _flip(0.5),
-    "flipped at the end": _flip(0.97),
+    "flipped at the start": lambda path: flip(path, 0.02, int(random.integers(8))),
+    "flipped in the middle": lambda path: flip(path, 0.5, int(random.integers(8))),
+    "flipped at the end": lambda path: flip(path, 0.97, int(random.integers(8))),
     "a folder": _folder,
     "null": lambda path: path.write_text("null"),
     "random bytes": lambda path: path.write_bytes(random.bytes(max(16, path.stat().st_size // 100))),

@@ -35,6 +35,7 @@ from sbert_app.storage import SEAL, checksum, seal
 from tests.attacks.bound import bounded
 from tests.attacks.collection_edits import EDITS
 from tests.collections.made import FACTS, clustered, rows
+from tests.damaging import flip
 
 FLIPS = 2_000
 KINDS = (EXACT, IVF, HNSW, SCANN)
@@ -123,12 +124,10 @@ def _check(table: pa.Table, held: dict[int, list[tuple[Any, ...]]], scores: np.n
                     raise WrongError(f"row {row} has another cosine")
 
 
-def flip(folder: Path, chance: random.Random) -> None:
+def flip_any(folder: Path, chance: random.Random) -> None:
     """Flip one bit of one file, small files as often as large ones."""
     path = chance.choice(sorted(path for path in folder.rglob("*") if path.is_file() and path.stat().st_size))
-    data = bytearray(path.read_bytes())
-    data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
-    path.write_bytes(data)
+    flip(path, chance.random(), chance.randrange(8))
 
 
 def make_fit(folder: Path) -> None:
@@ -206,7 +205,7 @@ def in_child(function: Callable[[], str]) -> str:
 
 def cases(flips: int, edits: int) -> Iterator[Case]:
     for number in range(flips):
-        yield Case(KINDS[number % 4], "a flipped bit", flip, reseal=number // 4 % 2 == 1)
+        yield Case(KINDS[number % 4], "a flipped bit", flip_any, reseal=number // 4 % 2 == 1)
     names = list(EDITS)
     for number in range(edits):
         name = names[number % len(names)]

@@ -16,6 +16,7 @@ from sbert_app.errors import UserError
 from sbert_app.storage import DamagedError
 from tests.attacks.damaged_collection import FAULTS, attack
 from tests.collections.made import FACTS, rows
+from tests.damaging import flip
 
 
 @pytest.fixture
@@ -35,15 +36,9 @@ def test_flipped_bits_and_hostile_edits_end_in_sentences(tmp_path):
     assert counts["a sentence"] > 8 and counts["same answer"] > 0
 
 
-def flipped(path, place=0.5):
-    content = bytearray(path.read_bytes())
-    content[int(place * len(content))] ^= 4
-    path.write_bytes(content)
-
-
 @pytest.mark.parametrize("use", ["search", "fetch", "scan", "filter", "finish"])
 def test_a_flipped_bit_of_a_part_is_noticed_before_a_row_of_it_is_given(collection, tmp_path, use):
-    flipped(max((tmp_path / "made" / "parts").iterdir(), key=lambda path: path.stat().st_size), 0.9)
+    flip(max((tmp_path / "made" / "parts").iterdir(), key=lambda path: path.stat().st_size), 0.9)
     opened = collection if use == "finish" else FolderCollection.open(tmp_path / "made")
     uses = {
         "search": lambda: opened.search(rows([5]).column("embedding").chunk(0).flatten().to_numpy().reshape(1, -1), 5),
@@ -57,7 +52,7 @@ def test_a_flipped_bit_of_a_part_is_noticed_before_a_row_of_it_is_given(collecti
 
 
 def test_a_flipped_bit_of_the_index_is_noticed_before_it_is_searched(collection, tmp_path):
-    flipped(next((tmp_path / "made").glob("index-*")))
+    flip(next((tmp_path / "made").glob("index-*")))
     with pytest.raises(DamagedError, match="Index the files again, into a new folder"):
         FolderCollection.open(tmp_path / "made")
 

@@ -18,6 +18,7 @@ from sbert_app.errors import UserError
 from sbert_app.storage import sweep
 from sbert_app.tables import Form, Skip
 from sbert_app.vectors import unit_rows
+from tests.damaging import flip
 
 VECTORS = unit_rows(np.random.default_rng(0).normal(size=(6, 8)))
 SENTENCES = ["one", "two", "three", "vier", "fünf", "😀"]
@@ -64,13 +65,6 @@ def _segment(tmp_path):
     return next((tmp_path / "m").iterdir())
 
 
-def flip(path, place, content):
-    """Write these bytes with one bit of one of them changed."""
-    changed = bytearray(content)
-    changed[place] ^= 1 << place % 8
-    path.write_bytes(changed)
-
-
 DAMAGES = {
     "torn": lambda segment: (segment / "vectors.npy").write_bytes(b"torn"),
     "no bytes": lambda segment: (segment / "vectors.npy").write_bytes(b""),
@@ -101,8 +95,7 @@ def test_every_flipped_bit_of_the_cache_is_noticed(tmp_path):
     cache = EmbeddingCache(tmp_path)
     for name, offset in [("vectors.npy", 128 + i) for i in range(0, 96, 5)] + [("keys.npy", 128 + i) for i in range(0, 24, 5)]:
         cache.add("m", SENTENCES[:3], VECTORS[:3])
-        path = _segment(tmp_path) / name
-        flip(path, offset, path.read_bytes())
+        flip(_segment(tmp_path) / name, offset, offset % 8)
         found, known = cache.lookup("m", SENTENCES[:3], 8)
         assert (found[known] == VECTORS[:3][known]).all() and not known.all()
         shutil.rmtree(tmp_path / "m")
@@ -197,8 +190,9 @@ def test_a_flipped_bit_and_a_lost_file_of_a_saved_corpus_are_noticed(indexed, li
     assert len(files) > 12
     for path in files:
         whole = path.read_bytes()
-        for place in np.linspace(0, len(whole) - 1, 12).astype(int):
-            flip(path, place, whole)
+        for place in np.linspace(0, len(whole) - 1, 12).astype(int).tolist():
+            path.write_bytes(whole)
+            flip(path, place, place % 8)
             try:
                 again = library.load(saved)
             except UserError as error:

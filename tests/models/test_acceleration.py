@@ -24,6 +24,7 @@ from sbert_app.models.networks import NETWORK, ConversionError, network
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
 from sbert_app.storage import read_object, write_object
+from tests.damaging import flip
 
 ODD = ["", "a", "ÄÖÜ 漢字 😀", "word " * 600, "\x00\x7f"]
 # For a Python that begins with it: the connections that a conversion tries, and what stands for telemetry at its end.
@@ -214,10 +215,7 @@ def test_a_model_found_right_before_starts_without_transformers_models(home, tmp
 def test_a_changed_byte_is_noticed_and_the_network_deleted(home, tmp_path, model_folder):
     copied = shutil.copytree(home, tmp_path / "openvino")
     path = network("encoder", (model_folder,), copied, threading.Event())
-    weights = path.with_suffix(".bin")
-    content = bytearray(weights.read_bytes())
-    content[len(content) // 2] ^= 1
-    weights.write_bytes(content)
+    flip(path.with_suffix(".bin"))
     assert network("encoder", (model_folder,), copied, threading.Event(), converts=False) is None
     assert not path.parent.exists()
 

@@ -11,6 +11,7 @@ from sbert_app.runs.execution import Execution
 from sbert_app.runs.records import FINISHED, RUNNING, Baseline, Loss
 from sbert_app.runtime.workbench import Workbench
 from tests.attacks.small_home import build, plan, settings, training_data
+from tests.damaging import flip
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +47,12 @@ def same_verdict(first, second):
 def test_a_run_whose_checkpoint_rotted_begins_anew(bench, whole, file, damage):
     finished, run = (running.find(bench, run_id) for run_id in (whole[1].finished, whole[1].interrupted))
     path = run.folder / file
-    content = bytearray(path.read_bytes())
-    content[-50] ^= 1
-    if damage == "missing":
-        path.unlink()
+    if damage == "flipped":
+        flip(path, -50)
+    elif damage == "cut":
+        path.write_bytes(path.read_bytes()[:-999])
     else:
-        path.write_bytes(content if damage == "flipped" else content[:-999])
+        path.unlink()
     go_on(bench, run)
     assert same_verdict(run, finished)
     assert sorted(p.suffix for p in run.folder.iterdir()) == sorted(p.suffix for p in finished.folder.iterdir())

@@ -22,6 +22,7 @@ from sbert_app.runs.sealed_files import BEST, CHECKPOINT
 from sbert_app.step import each_within
 from sbert_app.storage import read_object, sweep
 from sbert_app.training.options import OF_SIMILARITY, TrainingOptions
+from tests.damaging import flip
 from tests.runs.test_records import SAVED
 
 RESULT = from_json(RunResult, json.loads((SAVED / "result.json").read_text()))
@@ -121,9 +122,7 @@ def _damage(path, how):
         path.unlink()
         path.mkdir()
     elif how == "flipped":
-        content = bytearray(path.read_bytes())
-        content[len(content) // 2] ^= 4
-        path.write_bytes(content)
+        flip(path)
     elif how == "no keys":
         path.write_text("{}")
     else:
