@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # a bare GPU machine runs tests/cuda without most of these pa
     from sbert_app.labelled.examples import Examples
     from sbert_app.models.encoder import Encoder
     from sbert_app.models.engine.hardware import Hardware
+    from sbert_app.runtime.session import Session
     from sbert_app.runtime.workbench import Workbench
 
 ASSETS = Path(__file__).parents[1] / "assets"
@@ -196,6 +197,12 @@ def bench(tmp_path: Path, shared_bench: "Workbench") -> "Workbench":
 def shared_bench(tmp_path_factory: pytest.TempPathFactory) -> "Workbench":
     """One workbench for tests that leave nothing behind in it."""
     return _workbench(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture
+def session(shared_bench: "Workbench") -> "Session":
+    """A visitor of the shared workbench."""
+    return shared_bench.sessions.open()
 
 
 def _workbench(home: Path) -> "Workbench":

@@ -13,14 +13,14 @@ SLOW = 60  # seconds: the first request loads the model
 
 
 class Served:
-    """A running app: its workbench, its server, its address and a client."""
+    """A running app: its workbench, its page, its server, its address and a client."""
 
     def __init__(self, settings: Settings) -> None:
         self.bench = Workbench(settings)
-        page = build_app(self.bench)
+        self.page = build_app(self.bench)
         options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
-        self.app, self.url, _ = page.launch(**options, **launch_options(self.bench))
-        self.close = page.close
+        self.app, self.url, _ = self.page.launch(**options, **launch_options(self.bench))
+        self.close = self.page.close
         self.http = httpx.Client(base_url=self.url, timeout=SLOW)
 
     def routes(self) -> set[tuple[str, str]]:

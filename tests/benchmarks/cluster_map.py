@@ -201,14 +201,9 @@ def _coloured(page: Any) -> float:
 
 def _lasso(page: Any) -> dict[str, Any]:
     """Draw around the middle: seconds from letting go to the table."""
-    page.locator(PLOT).scroll_into_view_if_needed()
-    box = page.locator(f"{PLOT} .nsewdrag").first.bounding_box()
-    x, y, half = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, 180
-    page.mouse.move(x - half, y - half)
-    page.mouse.down()
-    for dx, dy in ((half, -half), (half, half), (-half, half), (-half, -half)):
-        page.mouse.move(x + dx, y + dy, steps=6)
-    page.mouse.up()
+    from tests.browser.test_map import lasso
+
+    lasso(page, 180)
     inside = "document.querySelector('#map-selection')?.innerText.includes('inside the lasso')"
     seconds = seconds_of(lambda: page.wait_for_function(inside))
     return {"seconds": seconds, "head": page.locator("#map-selection .hits-head b").inner_text()}

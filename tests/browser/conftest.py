@@ -11,7 +11,7 @@ from urllib.parse import urlparse
 
 import pytest
 
-from tests.browser.chromium import chromium, executable, free_port, put_on
+from tests.browser.chromium import chromium, executable, put_on
 
 
 @pytest.fixture(scope="session")
@@ -50,25 +50,22 @@ def wait_until_idle() -> None:
 
 
 def served(home: Path, hosted: bool, collections: tuple[str, ...] = (), **settings: Any) -> Iterator[str]:
-    from sbert_app.runtime.workbench import Workbench, close, warm_up
+    from sbert_app.runtime.workbench import close, warm_up
     from sbert_app.settings import Settings
-    from sbert_app.ui.app import build_app, launch_options
     from sbert_app.ui.gradio_changes import speak_english
+    from tests.served import Served
 
     speak_english()
     wait_until_idle()
-    bench = Workbench(Settings(home=home, device="cpu", hosted=hosted, collections=collections, **settings))
+    app = Served(Settings(home=home, device="cpu", hosted=hosted, collections=collections, **settings))
     if not hosted:
-        warm_up(bench)
-    app = build_app(bench)
-    options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
-    _, url, _ = app.launch(**options, **launch_options(bench))
-    SERVED.append(bench)
-    APPS.append(app)
-    yield url
-    APPS.remove(app)
+        warm_up(app.bench)
+    SERVED.append(app.bench)
+    APPS.append(app.page)
+    yield app.url
+    APPS.remove(app.page)
     app.close()
-    close(bench)
+    close(app.bench)
 
 
 @pytest.fixture(scope="session")

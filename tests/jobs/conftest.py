@@ -1,14 +1,9 @@
-"""What tests of several jobs share: a visitor, the app's endpoints, a collection of the example tickets."""
+"""What tests of several jobs share: the app's endpoints, a collection of the example tickets."""
 
 import pytest
 
 from sbert_app.ui.app import build_app
 from tests.jobs.collection.made import make
-
-
-@pytest.fixture
-def session(shared_bench):
-    return shared_bench.sessions.open()
 
 
 @pytest.fixture(scope="session")

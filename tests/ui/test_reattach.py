@@ -24,11 +24,6 @@ from tests.searching import indexed
 MODEL = "all-MiniLM-L6-v2"
 
 
-@pytest.fixture
-def session(shared_bench):
-    return shared_bench.sessions.open()
-
-
 def open_lines(bench, session, count):
     """Open a corpus of so many sentences. Fewer than 16 are too few for UMAP, which is slow to start."""
     indexed(bench, [f"line {i} about {'cats' if i % 2 else 'bills'}" for i in range(count)], session)
