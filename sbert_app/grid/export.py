@@ -21,6 +21,7 @@ from sbert_app.grid.ranking import RANKING
 from sbert_app.grid.result import SEEN_MARK, Grid
 from sbert_app.storage import writing_to
 from sbert_app.tables import csv_file
+from sbert_app.tables.collecting import distinct_names
 from sbert_app.wording import times_100
 
 MEASURES = {  # mteb's names of the measures of a task; the first is its main score
@@ -84,12 +85,8 @@ def _result(cell: Cell, data: DataSet, task: str) -> dict[str, Any]:
 
 
 def _tasks(data_sets: tuple[DataSet, ...]) -> list[str]:
-    """A name for each data set: mteb's for one of its own, else the data set's, with its number if another has it already."""
-    names: list[str] = []
-    for number, data in enumerate(data_sets, 1):
-        name = _known(data) or _plain(data.name)
-        names.append(name if name not in names else f"{name}-{number}")
-    return names
+    """A name for each data set: mteb's for one of its own, else the data set's, numbered if another has it already."""
+    return distinct_names([_known(data) or _plain(data.name) for data in data_sets])
 
 
 def _known(data: DataSet) -> str:

@@ -1,11 +1,14 @@
 """Data sets: read from files, told apart by their columns; from folders; the app's own; and sentences asked as other tasks."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
+from operator import itemgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +23,9 @@ from sbert_app.labelled.labelled_sentences import read_labelled_pairs, read_labe
 from sbert_app.labelled.queries import read_answers, read_judgements, read_queries
 from sbert_app.settings import ASSETS, Limits
 from sbert_app.tables import Table, read_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FILES = ("*.csv", "*.tsv", "*.jsonl", "*.parquet", "*.csv.gz", "*.tsv.gz", "*.jsonl.gz")
 SUBSETS = ("subset", "genre", "topic")  # names of a column of subsets
@@ -84,7 +90,8 @@ def read_folder(folder: Path, limits: Limits) -> Iterator[DataSet | UserError]:
     """Yield the data sets of a folder and of the folders in it, or for one that cannot be read, why.
 
     Labelled sentences in files named X_train, X_dev and X_test are one data set. Of pairs each file is one; labelled pairs in files
-    with such names are besides a further one, X, to learn a classifier from.
+    with such names are besides a further one, X, to learn a classifier from. Files named alike in two folders have the folder in
+    their names; in one folder only the first is read.
     """
     files = sorted({path for pattern in FILES for path in folder.rglob(pattern)})
     if not files:
@@ -92,22 +99,50 @@ def read_folder(folder: Path, limits: Limits) -> Iterator[DataSet | UserError]:
     if len(files) > MOST_FILES:
         raise UserError(f"'{folder.name}' holds {len(files):,} files, at most {MOST_FILES} are read. Give one of its folders.")
     tables: dict[Path, Table] = {}
+    firsts: dict[Path, str] = {}
     for path in files:
         try:
+            if (first := firsts.setdefault(path.with_name(plain_name(path).lower()), path.name)) != path.name:
+                raise UserError(f"'{path.name}' is not read: '{first}' beside it has the same name. Rename one of them.")
             tables[path] = read_table(path, limits)
         except UserError as error:
             yield error
     yield from _retrieval(tables)
-    for table, test, dev in together(tables):
+    counts = Counter(map(plain_name, tables))
+    names = {path: f"{path.parent.name}/" * (counts[plain_name(path)] > 1) + plain_name(path) for path in tables}
+    sentences = _parts(tables, lambda frame: not has_pairs(frame))
+    grouped = {path for parts in sentences for path in parts.values()}
+    for parts in sorted([*sentences, *({"train": path} for path in tables if path not in grouped)], key=itemgetter("train")):
+        path, test, dev = parts["train"], tables.get(parts.get("test", folder)), tables.get(parts.get("dev", folder))
         try:
-            yield read_data_set(table, limits, plain_name(table.name), test, dev)
+            yield read_data_set(tables[path], limits, names[path], test, dev)
         except UserError as error:
-            yield UserError(f"{table.name}: {error}")
-    for name, table, test, dev in labelled_pairs(tables):
-        try:
-            yield Classes(name, read_labelled_pairs(table, limits, test=test, dev=dev))
-        except UserError as error:
-            yield UserError(f"{name}: {error}")
+            yield UserError(f"{path.name}: {error}")
+    for parts in _parts(tables, _labelled):
+        if "test" in parts:
+            name, dev = names[parts["train"]].rpartition("_")[0], tables.get(parts.get("dev", folder))
+            name += " as classes" * (name in names.values())
+            try:
+                yield Classes(name, read_labelled_pairs(tables[parts["train"]], limits, test=tables[parts["test"]], dev=dev))
+            except UserError as error:
+                yield UserError(f"{name}: {error}")
+
+
+def _parts(tables: dict[Path, Table], wanted: Callable[["pd.DataFrame"], bool]) -> list[dict[str, Path]]:
+    """Of files named X_train, X_test and X_dev, by the last word; only those with a file to learn from and wanted content."""
+    sets: dict[Path, dict[str, Path]] = {}
+    for path, table in tables.items():
+        match = PART.fullmatch(plain_name(path))
+        if match and wanted(table.frame):
+            sets.setdefault(path.with_name(match["stem"].lower()), {})[match["part"].lower()] = path
+    return [parts for parts in sets.values() if "train" in parts]
+
+
+def _labelled(frame: "pd.DataFrame") -> bool:
+    """Whether these are pairs with labels."""
+    with suppress(UserError):  # no columns of sentences
+        return has_pairs(frame) and guess_mapping(frame).kind == "labelled"
+    return False
 
 
 def _retrieval(tables: dict[Path, Table]) -> Iterator[DataSet | UserError]:
@@ -120,7 +155,7 @@ def _retrieval(tables: dict[Path, Table]) -> Iterator[DataSet | UserError]:
             continue
         corpus, queries, judgements = (tables[path] for path in files if path)
         for name, path in here.items():
-            if name.split("_")[0] in ("corpus", "queries", "qrels"):
+            if re.fullmatch("(corpus|queries|qrels)(_train|_dev|_test)?", name):
                 del tables[path]
         try:
             yield Retrieval(folder.name, read_queries(corpus, queries, judgements))
@@ -131,35 +166,6 @@ def _retrieval(tables: dict[Path, Table]) -> Iterator[DataSet | UserError]:
 def plain_name(path: Path | str) -> str:
     """A file's name without its endings: sts12_test of sts/sts12_test.tsv.gz."""
     return Path(path).name.split(".")[0]
-
-
-def together(tables: dict[Path, Table]) -> Iterator[tuple[Table, Table | None, Table | None]]:
-    """Each table, with the test and dev parts of labelled sentences."""
-    parts: dict[tuple[Path, str], dict[str, Table]] = {}
-    for path, table in tables.items():
-        match = PART.fullmatch(plain_name(path))
-        if match and not has_pairs(table.frame):
-            parts.setdefault((path.parent, match["stem"].lower()), {})[match["part"].lower()] = table
-        else:
-            parts[path, ""] = {"train": table}
-    for named in parts.values():
-        if "train" in named:
-            yield named["train"], named.get("test"), named.get("dev")
-        else:
-            yield from ((table, None, None) for table in named.values())
-
-
-def labelled_pairs(tables: dict[Path, Table]) -> Iterator[tuple[str, Table, Table, Table | None]]:
-    """The name X, train, test and dev part of labelled pairs that have a train and a test part."""
-    parts: dict[tuple[Path, str], dict[str, Table]] = {}
-    for path, table in tables.items():
-        match = PART.fullmatch(plain_name(path))
-        with suppress(UserError):  # no columns of sentences
-            if match and has_pairs(table.frame) and guess_mapping(table.frame).kind == "labelled":
-                parts.setdefault((path.parent, match["stem"]), {})[match["part"].lower()] = table
-    for (_, name), named in parts.items():
-        if "train" in named and "test" in named:
-            yield name, named["train"], named["test"], named.get("dev")
 
 
 def check_tasks(tasks: Sequence[str]) -> None:

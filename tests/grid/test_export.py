@@ -45,7 +45,7 @@ def test_files_for_mteb_are_named_by_system_and_data_set(grid):
     files = as_files(both)
     folder = "results/sbert-studio__word-overlap-Jaccard/no_revision_available"
     assert {path.split("/")[-1] for path in files if path.startswith(folder)} == {
-        "model_meta.json", "50-a-b_c.json", "50-a-b_c-2.json",
+        "model_meta.json", "50-a-b_c.json", "50-a-b_c_2.json",
     }  # fmt: skip
     assert len({path.split("/")[1] for path in files}) == 2 and not any("lost" in path for path in files)
     result = json.loads(files[f"{folder}/50-a-b_c.json"])

@@ -84,6 +84,24 @@ def test_labelled_pairs_in_parts_are_besides_something_to_learn_from(tmp_path):
     assert quick.digest != mrpc.digest != sets["mrpc_test"].digest
 
 
+def test_files_named_alike_are_all_measured_or_said_to_be_unread(tmp_path):
+    files = {"2012/pairs.tsv": PAIRS, "2013/pairs.tsv": PAIRS.replace("a dog", "one dog"), "trec_train.tsv": CLASSED}
+    files |= {"TREC_train.txt.tsv": CLASSED, "trec_Test.tsv": CLASSED, "m.tsv": paired(12), "M_train.tsv": paired(40)}
+    files |= {"m_test.tsv": paired(12), "corpus.tsv": "id\ttext\n1\ta cat\n", "corpus_notes.tsv": PAIRS}
+    files |= {"queries.tsv": "id\ttext\n1\ta cat\n", "qrels.tsv": "query-id\tcorpus-id\tscore\n1\t1\t1\n"}
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    read = list(read_folder(tmp_path, LIMITS))
+    assert [str(error) for error in read if isinstance(error, UserError)] == [
+        "'trec_train.tsv' is not read: 'TREC_train.txt.tsv' beside it has the same name. Rename one of them."
+    ]
+    names = [data.name for data in read if isinstance(data, DataSet)]
+    assert sorted(names) == sorted([
+        "2012/pairs", "2013/pairs", "TREC_train", "m", "M_train", "m_test", "M", "corpus_notes", tmp_path.name,
+    ])  # fmt: skip
+
+
 def test_the_papers_data_sets_are_known_by_name_and_size():
     def scored(name: str, size: int) -> DataSet:
         return PairSet(name, Examples("scored", (["a"] * size, ["b"] * size), np.zeros(size), np.arange(size)))
