@@ -106,6 +106,7 @@ class Execution:
             stopped=stopped,
             tried=tried,
             objective=self._plan.objective,
+            cut=trainee.cut,
         )
         self._save_model(trainee, split, result)
         self._run.save_result(result)

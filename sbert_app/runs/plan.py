@@ -137,6 +137,7 @@ class TrainingEstimate:
     evaluations: float
     learning_curve: float
     batches: int
+    cut: float = 0.0  # the share of the examples that the model does not read to their end
 
     @property
     def seconds(self) -> float:
@@ -173,4 +174,10 @@ def estimate(split: Split, plan: Plan, load: "Callable[[str], Trained]", hardwar
     trials = len(plan.tries) * TRIAL_UPDATES * plan.options.batch_size / rate
     evaluations = dev_seconds * ((trainer.evaluations + 1) * len(split.dev) + 2 * len(split.held_out))
     curve = (training + evaluations) / 2 if plan.learning_curve else 0.0
-    yield TrainingEstimate(rate, trials + training, evaluations, curve, batches)
+    yield TrainingEstimate(rate, trials + training, evaluations, curve, batches, trainee.cut)
+
+
+def cut_warning(cut: float) -> str:
+    """That examples are cut, "" for none. cut: their share."""
+    share = max(1, round(100 * cut))
+    return f"{share} % of the examples hold a text longer than the model reads: only its beginning is learnt." if cut else ""

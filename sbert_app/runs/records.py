@@ -148,6 +148,7 @@ class RunResult:
     stopped: bool = False
     tried: dict[str, float] = field(default_factory=dict)  # the dev score of each objective that was tried, in this order
     objective: str = ""  # that was trained with
+    cut: float = 0.0  # the share of the examples for training that the model did not read to their end
 
 
 @dataclass(frozen=True)

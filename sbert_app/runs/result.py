@@ -12,7 +12,7 @@ from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR, WORSE,
 from sbert_app.labelled.example_set import Examples, shared_warning
 from sbert_app.labelled.examples import general_pairs
 from sbert_app.labelled.splits import Split
-from sbert_app.runs.plan import Plan
+from sbert_app.runs.plan import Plan, cut_warning
 from sbert_app.runs.records import Against, DevScore, Harm, HeadAccuracy, RunResult, RunState
 from sbert_app.training.options import OBJECTIVES
 from sbert_app.vectors import Array, Vectors, unit_rows
@@ -136,7 +136,7 @@ def below_start(run: RunState) -> str:
 
 def warnings(result: RunResult) -> list[str]:
     """What weakens the result of a run, apart from `too_few`, which is a verdict of its own on the page."""
-    return list(filter(None, [shared_warning(result.shared), dev_warning(result.dev_before)]))
+    return list(filter(None, [shared_warning(result.shared), dev_warning(result.dev_before), cut_warning(result.cut)]))
 
 
 def too_few(verdict: Verdict) -> str:

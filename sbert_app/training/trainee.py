@@ -38,10 +38,16 @@ Event = BatchLoss | Evaluation | None  # None: only a point at which the run can
 class Trainee(Protocol):
     """Weights, training examples and a dev score: a `Siamese` or a `PairTrainee`."""
 
+    encoder: Any  # whose weights they are
     module: nn.Module  # holds all trained weights
     vocabulary: Any  # the word vectors that are trained, to be restored at the end
     lengths: NDArray[np.int64]  # tokens of each example's longest sentence, (n,)
     towers: int  # sentences per example
+
+    @property
+    def cut(self) -> float:
+        """The share of the examples with a text that fills what the model reads, so that what is after it is not learnt."""
+        return float((self.lengths >= self.encoder.max_length).mean())
 
     def head(self) -> list[nn.Parameter]:
         """The weights that start untrained."""

@@ -2,14 +2,18 @@
 
 import logging
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from sbert_app.jobs.fine_tune import running
+from sbert_app.jobs.fine_tune.preparing import expected
 from sbert_app.runs.execution import Execution
 from sbert_app.runs.records import FINISHED, RUNNING, Baseline, Loss
+from sbert_app.runs.result import notes
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.ui.fine_tune.view import estimate
 from tests.attacks.small_home import build, plan, settings, training_data
 from tests.damaging import flip
 
@@ -53,8 +57,8 @@ def test_a_run_whose_checkpoint_rotted_begins_anew(bench, whole, file, damage):
         path.write_bytes(path.read_bytes()[:-999])
     else:
         path.unlink()
-    go_on(bench, run)
-    assert same_verdict(run, finished)
+    steps = [event.step for event in go_on(bench, run) if isinstance(event, Loss)]
+    assert steps[0] == 1 and same_verdict(run, finished)
     assert sorted(p.suffix for p in run.folder.iterdir()) == sorted(p.suffix for p in finished.folder.iterdir())
 
 
@@ -74,6 +78,19 @@ def test_a_run_killed_before_its_last_word_is_not_trained_again(bench, whole, mo
     monkeypatch.setattr(Execution, "_train", None)
     go_on(bench, run)
     assert (run.events(), run.result(), run.info().message) == before
+
+
+def test_examples_that_the_model_does_not_read_to_their_end_are_told(bench):
+    data = training_data(bench)
+    train = data.split.train
+    long = replace(train, sentences=(train.sentences[0], ["a word " * 99] * 3 + train.sentences[1][3:]))
+    data = replace(data, split=replace(data.split, train=long))
+    run = running.create(bench, data, plan(data))
+    with run.lock():
+        list(running.train_here(bench, run))
+    sentence = "7 % of the examples hold a text longer than the model reads: only its beginning is learnt."
+    assert run.result().cut == 3 / len(train) and sentence in notes(run.result())
+    assert sentence in estimate(expected(bench, data, plan(data)), "a machine")
 
 
 def test_a_full_disk_in_the_shell_is_a_sentence(bench, whole, monkeypatch):

@@ -10,7 +10,7 @@ from sbert_app.jobs.fine_tune.preparing import TrainingData
 from sbert_app.labelled.columns import KINDS
 from sbert_app.labelled.example_set import Examples, shared_warning
 from sbert_app.runs import records
-from sbert_app.runs.plan import Plan, TrainingEstimate
+from sbert_app.runs.plan import Plan, TrainingEstimate, cut_warning
 from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Kept, Lent, Loss, RunInfo, RunState, Tried
 from sbert_app.runs.result import dev_warning
 from sbert_app.tables import skipped_summary
@@ -131,9 +131,10 @@ def estimate(expected: TrainingEstimate, device: str) -> Markup:
     pieces = [f"training {duration(expected.training)}", f"evaluation {duration(expected.evaluations)}"]
     if expected.learning_curve:
         pieces.append(f"learning curve {duration(expected.learning_curve)}")
-    return Markup(
-        '<p class="estimate"><b>About {}</b> on {}: {}. Extrapolated from {} batches timed just now, {:,.0f} examples/s.</p>'
-    ).format(duration(expected.seconds), device, ", ".join(pieces), expected.batches, expected.pairs_per_second)
+    timed = f"Extrapolated from {expected.batches} batches timed just now, {expected.pairs_per_second:,.0f} examples/s."
+    return Markup('<p class="estimate"><b>About {}</b> on {}: {}. {} {}</p>').format(
+        duration(expected.seconds), device, ", ".join(pieces), timed, cut_warning(expected.cut)
+    )
 
 
 def live(run: RunState) -> Markup:
