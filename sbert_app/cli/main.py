@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from sbert_app import __version__
 from sbert_app.cli.command import COLUMN, JSON, add_command, named, parameter, print_note, register
 from sbert_app.environment import settings_from_environment
 from sbert_app.errors import UserError
@@ -103,6 +104,20 @@ for job in JOBS:
     if job.command:
         add_command(job, app)
 register(app, "index", index, PARAMETERS)
+
+
+def show_version(asked: bool) -> None:
+    """Print the version, and end, if it is asked for."""
+    if asked:
+        sys.stdout.write(f"{__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(False, "--version", callback=show_version, is_eager=True, help="Show the version and exit."),
+) -> None:
+    """Use sentence embeddings from the shell: results on stdout, progress on stderr."""
 
 
 def main() -> int:

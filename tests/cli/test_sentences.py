@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sbert_app import __version__
+
 ROOT = Path(__file__).parents[2]
 TICKETS = str(ROOT / "assets" / "examples" / "support_tickets.csv")
 
@@ -56,6 +58,10 @@ def test_why_not(shell):
     assert [standing["way"] for standing in result["standings"]] == ["meaning", "words", "together", "word by word"]
     lines = shell("why_not", TICKETS, *options)[0].splitlines()
     assert lines[0] == result["in_words"] and lines[1].startswith("meaning")
+
+
+def test_its_version(shell):
+    assert shell("--version")[0] == f"{__version__}\n"
 
 
 def test_models(shell):
