@@ -1,5 +1,6 @@
 """Labelled files as people bring them: columns guessed, scores rescaled, and a message for each thing that can be wrong."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -18,19 +19,19 @@ from sbert_app.labelled.examples import read_examples
 from sbert_app.labelled.labels import number
 from sbert_app.models.files.finding import CROSS_ENCODER
 from sbert_app.settings import Limits
-from sbert_app.tables import read_table
+from sbert_app.tables import Skip, read_table
 from sbert_app.wording import times_100
 
-ROWS = 30
+ROWS, DEFAULTS = 30, Limits()
 
 
 @pytest.fixture
 def read(write):
     """Read csv text with the guessed mapping, or one that is given."""
 
-    def read(text, mapping=None, name="pairs.csv"):
-        table = read_table(write(name, text), Limits())
-        return read_examples(table, mapping or guess_mapping(table.frame), Limits())
+    def read(text, mapping=None, name="pairs.csv", limits=DEFAULTS):
+        table = read_table(write(name, text), limits)
+        return read_examples(table, mapping or guess_mapping(table.frame), limits)
 
     return read
 
@@ -171,11 +172,33 @@ def test_answers_are_one_label_however_they_are_written(read):
     assert reading.examples.labels[reading.examples.positive] == "0" and reading.examples.gold[:4].tolist() == [0, 1, 0, 1]
 
 
+def test_each_of_several_wrong_partners_is_an_example(read):
+    """As FlagEmbedding writes them, in lists, and as sentence-transformers does, in columns."""
+
+    def record(i):
+        negatives = [f"c {i}", " ", f"d {i}"] if i else []
+        return json.dumps({"query": f"a {i}", "pos": [f"b {i}"], "neg": negatives, "pos_scores": [1.0]}) + "\n"
+
+    reading = read("".join(map(record, range(ROWS))), name="pairs.jsonl")
+    assert reading.mapping == ColumnRoles("triplets", ("query", "pos", "neg"))
+    assert reading.skipped == (Skip(1, "blank sentence"),) and reading.examples.rows[:4].tolist() == [2, 2, 3, 3]
+    assert [column[:3] for column in reading.examples.sentences] == [
+        ["a 1", "a 1", "a 2"],
+        ["b 1", "b 1", "b 2"],
+        ["c 1", "d 1", "c 2"],
+    ]
+    text = lines("anchor,positive,negative_1,negative_2", lambda i: f"{pair(i)},c {i},{f'd {i}' if i % 2 else ''}")
+    examples = read(text).examples
+    assert examples.sentences[2][:4] == ["c 0", "c 1", "d 1", "c 2"] and examples.rows[:4].tolist() == [1, 2, 2, 3]
+    with pytest.raises(UserError, match=f"has {2 * ROWS - 1:,} rows, the limit is {ROWS}"):
+        read("".join(map(record, range(ROWS))), name="pairs.jsonl", limits=replace(DEFAULTS, rows=ROWS))
+
+
 def test_scores_far_from_all_others_and_lists_are_noticed(read):
     reading = read(lines("sentence1,sentence2,score", lambda i: f"{pair(i)},{999 if i == 3 else i % 6}", 90))
     assert reading.notes[0].startswith("1 score is far from the others, such as 999")
     with pytest.raises(UserError, match="'neg' of 'pairs.jsonl' holds lists, not texts"):
-        text = "".join(f'{{"query": "a {i}", "pos": "b {i}", "neg": ["c", "d"]}}\n' for i in range(ROWS))
+        text = "".join(f'{{"query": "a {i}", "pos": "b {i}", "neg": [["c", "d"]]}}\n' for i in range(ROWS))
         read(text, ColumnRoles("triplets", ("query", "pos", "neg")), "pairs.jsonl")
 
 
