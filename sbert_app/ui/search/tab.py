@@ -105,7 +105,9 @@ class SearchTab:
         # Last of all: what is asked from here on is answered after this, so that its answer stays.
         answer = {} if self.options.asked(values) else self._first_answer(values | {self.query: query})
         meanwhile = self.chips not in answer  # something else was asked, with what the page has now
-        if query != typed and not meanwhile:
+        if meanwhile:
+            del shown[self.above.least]  # another number may be typed there by now
+        elif query != typed:
             answer[self.query] = query
         return {**shown, **self.options.of_corpus(menus, values, meanwhile), **answer}
 
