@@ -55,11 +55,21 @@ def list_files(names: Sequence[str]) -> list[Path]:
     return sorted({path for name in names for path in _files(name)})
 
 
+def passed_over(names: Sequence[str]) -> list[str]:
+    """The files in folders among these names that have another format."""
+    folders = [path for name in names if (path := Path(name).expanduser()).is_dir()]
+    return sorted({str(file) for folder in folders for file in _visible(folder) if not kind_of(file.name, KINDS)})
+
+
+def _visible(folder: Path) -> Iterator[Path]:
+    files = (file for file in folder.rglob("*") if file.is_file())
+    return (file for file in files if not any(name.startswith(HIDDEN) for name in file.relative_to(folder).parts))
+
+
 def _files(name: str) -> list[Path]:
     path = Path(name).expanduser()
     if path.is_dir():
-        visible = (file for file in path.rglob("*") if not any(name.startswith(HIDDEN) for name in file.relative_to(path).parts))
-        files = [file.resolve() for file in visible if kind_of(file.name, KINDS) and file.is_file()]
+        files = [file.resolve() for file in _visible(path) if kind_of(file.name, KINDS)]
         if not files:
             raise UserError(f"The folder '{name}' holds no file that can be indexed. Formats: {', '.join(KINDS)}.")
         return files

@@ -80,7 +80,8 @@ def read_part(text: str) -> tuple[int, int]:
 class Summary:
     """What a run has done. rows: with a sentence; encoded: of these now, by this run; reused: encoded before.
 
-    failures: why a file or shard is missing, by name; left_out: rows without a place in the result, by reason, with examples.
+    failures: why a file or shard is missing, by name; left_out: rows without a place in the result, by reason, with examples;
+    passed_over: files of other formats in the folders.
     """
 
     model: str
@@ -94,6 +95,7 @@ class Summary:
     left_out: Mapping[str, int] = field(default_factory=dict)
     examples: list[str] = field(default_factory=list)
     ignored_columns: dict[str, str] = field(default_factory=dict)
+    passed_over: list[str] = field(default_factory=list)
     target: str = ""
     index: str = ""
     collection_rows: int = 0

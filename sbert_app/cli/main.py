@@ -88,11 +88,14 @@ def in_words(summary: "Summary") -> list[str]:
     ]
     if summary.index:
         recall = f", recall@10 {summary.recall:.3f} on {summary.recall_queries} rows" if summary.recall_queries else ""
-        lines.append(f"{summary.target}: {summary.collection_rows:,} rows, index {summary.index}{recall}")
+        others = f", {others:,} of them of other files" if (others := summary.collection_rows - summary.rows) > 0 else ""
+        lines.append(f"{summary.target}: {summary.collection_rows:,} rows{others}, index {summary.index}{recall}")
     elif summary.target:
         lines.append(f"Parquet files in {summary.target}")
     lines += [f"Left out: {amount(count, 'row')}, {reason}" for reason, count in summary.left_out.items()]
     lines += [f"  {example}" for example in summary.examples]
+    if passed := summary.passed_over:
+        lines.append(f"Passed over, of other formats: {amount(len(passed), 'file')}, such as {passed[0]}")
     lines += [f"Ignored column '{column}', as in {file}" for column, file in list(summary.ignored_columns.items())[:MOST_LISTED]]
     failures = [f"Not indexed: {name}: {reason}" for name, reason in list(summary.failures.items())[:MOST_LISTED]]
     more = len(summary.failures) - len(failures)

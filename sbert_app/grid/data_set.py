@@ -16,8 +16,8 @@ from sbert_app.evaluation.agreement import rank_shares
 from sbert_app.evaluation.metrics import resampled
 from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.grid.systems import Embed, System
-from sbert_app.labelled.example_set import digests
-from sbert_app.labelled.examples import Examples, Reading
+from sbert_app.labelled.example_set import seen_by
+from sbert_app.labelled.examples import Examples
 from sbert_app.vectors import Array
 from sbert_app.wording import amount, short
 
@@ -68,10 +68,9 @@ class DataSet(ABC):
 
     name: str
     _: KW_ONLY
-    notes: tuple[str, ...] = ()  # what was noticed while reading
+    notes: Sequence[str] = ()  # how its table was read, and what was left out
     purpose: str = ""  # what a set asks for that models are not trained for, "" for others
     subsets: tuple[str, ...] = ()  # of pairs, that of each example, such as "headlines" of STS 2013, empty where there are none
-    reading: Reading | None = None  # of pairs, how their table was read
 
     @property
     @abstractmethod
@@ -157,7 +156,7 @@ class PairSet(DataSet):
         return self.examples.groups
 
     def answers(self) -> Iterator[NDArray[Any] | None]:
-        yield self.examples.targets
+        yield self.examples.gold
         yield np.array(self.subsets)
 
     def run(self, system: System, tick: Callable[[], None]) -> TaskResult:
@@ -172,7 +171,7 @@ class PairSet(DataSet):
             sentences=sum(map(len, self.columns)),
             seconds=seconds,
             subsets={name: measure(self.task, predicted[rows], gold[rows])[self.measure] for name, rows in members.items()},
-            seen=int(np.isin(digests(self.examples), system.trained_on).sum()) if len(system.trained_on) else 0,
+            seen=seen_by(system.trained_on, self.examples),
         )
 
     def distances(self, predicted: Array) -> Array:

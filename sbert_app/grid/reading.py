@@ -19,7 +19,7 @@ from sbert_app.grid.data_set import CLASSES, CLUSTERS, TASKS, DataSet, PairSet
 from sbert_app.grid.ranking import Retrieval
 from sbert_app.labelled.columns import guess_mapping, has_pairs
 from sbert_app.labelled.examples import Examples, read_examples
-from sbert_app.labelled.labelled_sentences import read_labelled_pairs, read_labelled_sentences
+from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_pairs, read_labelled_sentences
 from sbert_app.labelled.queries import read_answers, read_judgements, read_queries
 from sbert_app.settings import ASSETS, Limits
 from sbert_app.tables import Table, read_table
@@ -66,7 +66,7 @@ def read_data_set(
     if (answers := read_answers(table)) is not None:
         return Retrieval(name, answers)
     if not has_pairs(table.frame):
-        return Classes(name, read_labelled_sentences(table, limits, test=test, dev=dev))
+        return _classes(name, read_labelled_sentences(table, limits, test=test, dev=dev))
     data = read_pairs(table, limits, name)
     if data.task == "positives" and data.size > MOST_PARTNERS:
         raise UserError(
@@ -76,6 +76,10 @@ def read_data_set(
     return data
 
 
+def _classes(name: str, data: LabelledSentences) -> Classes:
+    return Classes(name, data, notes=data.notes)
+
+
 def read_pairs(table: Table, limits: Limits, name: str = "") -> PairSet:
     """Read a table of scored or labelled pairs, triplets, or pairs that belong together, as `read_data_set`."""
     reading = read_examples(table, guess_mapping(table.frame), limits, repeats=True, least=2)
@@ -83,7 +87,7 @@ def read_pairs(table: Table, limits: Limits, name: str = "") -> PairSet:
     rows = np.searchsorted(table.rows, reading.examples.rows)
     values = table.frame[column].to_numpy()[rows].tolist() if column else []
     subsets = tuple(values) if 2 <= len(set(values)) <= MOST_SUBSETS else ()  # many values, or one, are no subsets
-    return PairSet(name or table.name, reading.examples, notes=reading.notes, subsets=subsets, reading=reading)
+    return PairSet(name or table.name, reading.examples, notes=reading.remarks, subsets=subsets)
 
 
 def read_folder(folder: Path, limits: Limits) -> Iterator[DataSet | UserError]:
@@ -123,7 +127,7 @@ def read_folder(folder: Path, limits: Limits) -> Iterator[DataSet | UserError]:
             name, dev = names[parts["train"]].rpartition("_")[0], tables.get(parts.get("dev", folder))
             name += " as classes" * (name in names.values())
             try:
-                yield Classes(name, read_labelled_pairs(tables[parts["train"]], limits, test=tables[parts["test"]], dev=dev))
+                yield _classes(name, read_labelled_pairs(tables[parts["train"]], limits, test=tables[parts["test"]], dev=dev))
             except UserError as error:
                 yield UserError(f"{name}: {error}")
 
@@ -207,7 +211,7 @@ def own_data_sets(limits: Limits) -> tuple[DataSet, ...]:
     for name, (file, label, purpose) in OWN.items():
         table = read_table(ASSETS / file, limits)
         if label:
-            sets.append(Classes(name, read_labelled_sentences(table, limits, "text", label)))
+            sets.append(_classes(name, read_labelled_sentences(table, limits, "text", label)))
         else:
             sets.append(replace(read_data_set(table, limits, name), purpose=purpose))
     return tuple(sets)

@@ -11,6 +11,7 @@ from sbert_app.evaluation.verdict import LEAST_HELD_OUT
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_set import RETRIEVAL, UNITS, DataSet
 
+SEEN = "{} was trained on {:,} of the {:,} pairs of {}: its figure there says nothing about new pairs."
 SEEN_SHARE = 0.01  # of a data set's pairs: fewer hardly change a figure, and even published parts share a few
 SEEN_MARK = "†"  # beside such a figure
 ALL_PAIRS = 10_000  # sentences, as in the paper
@@ -73,8 +74,7 @@ class Grid:
     def seen(self, named: Callable[[str], str] = str) -> list[str]:
         """Which figures say nothing about new sentences, and why. named: how a system is called."""
         return [
-            f"{SEEN_MARK} {named(system)} was trained on {cell.seen:,} of the {data.size:,} pairs of {data.name}: "
-            "its figure there says nothing about new pairs."
+            f"{SEEN_MARK} {SEEN.format(named(system), cell.seen, data.size, data.name)}"
             for number, data in enumerate(self.data_sets)
             for system, cell in self.figures(number).items()
             if self.was_seen(cell, number)

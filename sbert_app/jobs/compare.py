@@ -9,9 +9,11 @@ from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT, WORSE, Verdict, judge, predict
 from sbert_app.grid.loading import embedding
 from sbert_app.grid.reading import read_pairs
+from sbert_app.grid.result import SEEN, SEEN_SHARE
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import number, option, text, upload
-from sbert_app.labelled.examples import Examples, general_pairs
+from sbert_app.labelled.example_set import seen_by, trained_on
+from sbert_app.labelled.examples import general_pairs
 from sbert_app.step import Step
 from sbert_app.tables import Table
 from sbert_app.wording import amount
@@ -40,16 +42,23 @@ def compare(call: Call, options: CompareOptions) -> Steps:
 
     Returns:
         passed, failed (on which data sets), and for each data set: verdict, examples, and by measure before, after, change, its
-        interval and p, as fractions.
+        interval and p, as fractions; notes (how the file was read, and which model was trained on it).
     """
     bench = call.bench
-    data: dict[str, Examples] = {GENERAL: general_pairs()}
+    data, notes = {GENERAL: general_pairs()}, list[str]()
     if options.on is not None:
-        if len(labelled := read_pairs(options.on, bench.settings.limits).examples) < LEAST_HELD_OUT:
-            few = f"'{options.on.name}' has {amount(len(labelled), 'example')}"
+        labelled = read_pairs(options.on, bench.settings.limits)
+        if labelled.size < LEAST_HELD_OUT:
+            few = f"'{options.on.name}' has {amount(labelled.size, 'example')}"
             raise UserError(f"{few}, at least {LEAST_HELD_OUT} are needed to tell whether a model is worse.")
-        data = {options.on.name: labelled} | data
+        data, notes = {options.on.name: labelled.examples} | data, [*labelled.notes]
     encoders = [bench.registry.encoder(name) for name in (options.before, options.after)]
+    for name, examples in data.items():
+        known = {encoder.name: seen_by(trained_on(encoder.folder), examples) for encoder in encoders}
+        notes += [
+            SEEN.format(model, seen, len(examples), name) for model, seen in known.items() if seen > SEEN_SHARE * len(examples)
+        ]
+    yield from map(Step, notes)
     sides = [(embedding(bench, encoder, call.stop.tick), encoder.similarity) for encoder in encoders]
     with bench.lines.corpora.join(call.stop) as waiting:
         deque(waiting, maxlen=0)
@@ -62,7 +71,12 @@ def compare(call: Call, options: CompareOptions) -> Steps:
             verdicts[name] = judge(examples.kind, before, after, examples.gold)
     least = -math.inf if options.fail_below is None else options.fail_below
     failed = [n for n, verdict in verdicts.items() if verdict.word == WORSE or 100 * verdict.changes[0].difference.value < least]
-    summary = {"passed": not failed, "failed": failed, **{name: _facts(verdict) for name, verdict in verdicts.items()}}
+    summary = {
+        "passed": not failed,
+        "failed": failed,
+        **{name: _facts(verdict) for name, verdict in verdicts.items()},
+        "notes": notes,
+    }
     lines = [_line(name, verdict) for name, verdict in verdicts.items()]
     limit = "" if options.fail_below is None else f", or changed by less than {least:+g}"
     ending = f"Failed on {' and '.join(failed)}: worse{limit}." if failed else "Passed."

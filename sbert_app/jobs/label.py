@@ -43,7 +43,7 @@ NO_MODEL = "No model was made: these labels show no clear gain. Label more pairs
 @dataclass(frozen=True)
 class LabelOptions:
     answers: dict[str, Any] | None = option(
-        f"Answers to pairs asked before, or corrections: their ids with one label each: {', '.join(LABELS)}.",
+        f'Answers to pairs asked before, or corrections, by their ids, as in {{"17": "yes"}}. Labels: {", ".join(LABELS)}.',
         json_object("answers"),
         None,
     )

@@ -40,9 +40,10 @@ def transfer(call: Call, options: TransferOptions) -> Steps:
     Returns:
         accuracy and most_frequent (the accuracy of always predicting the most frequent class), both 0..1; f1 (of pairs with two
         classes); folds (the accuracy of each), l2 (the weight decay chosen; of the quick form c), quick, protocol, sentences,
-        classes, seconds.
+        classes, seconds, notes (how the files were read, and what was left out).
     """
     bench, stop, task = call.bench, call.stop, Classes("", _read(call, options), options.quick)
+    yield from map(Step, task.data.notes)
     system = of_encoder(bench, bench.registry.encoder(options.model), tick=stop.tick)
     with bench.lines.corpora.join(stop) as waiting:
         yield from (Step(place_in_line(before, "job")) for before in waiting)
@@ -79,6 +80,7 @@ def _outcome(options: TransferOptions, data: LabelledSentences, learnt: "Transfe
         "seconds": seconds,
         "sentences": len(data.sentences),
         "classes": data.classes,
+        "notes": data.notes,
     }
     line = (
         f"accuracy {100 * learnt.accuracy:.2f}{'' if f1 is None else f', F1 {100 * f1:.2f}'}, most frequent class "

@@ -1,14 +1,23 @@
-"""Find the columns that hold the sentences and the score or label: by name, then by content."""
+"""Find the columns that hold the sentences and the score or label: by name, then by content; and the texts in them."""
 
+import json
 import math
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import cycle, islice
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from sbert_app.corpus.text_column import named, plain_name, words_a_cell, words_of
 from sbert_app.errors import UserError
 from sbert_app.labelled.labels import ENTAILMENT, NLI_CODES, NO_GOLD, REVERSED_WORDS, number
+from sbert_app.settings import Limits
+from sbert_app.tables import Table
+from sbert_app.tables.collecting import check_size
 from sbert_app.tables.table import SHEET
 
 KINDS = {"scored": "Scored pairs", "labelled": "Labelled pairs", "triplets": "Triplets", "positives": "Pairs that belong together"}
@@ -36,6 +45,8 @@ OTHER_WORDS = frozenset(
 NAMES_OF_PARTS = {"train": "train", "training": "train", "test": "held_out", "held-out": "held_out"}
 NAMES_OF_PARTS |= dict.fromkeys(("dev", "val", "valid", "validation"), "dev")
 SAMPLE = 500  # rows
+LISTS, SEEN = ('["', "[]", "[[", "[{", "{"), 50  # how a cell begins that is no text; rows in which it is looked for
+NUMBERED = re.compile(r"(hard_)?neg(ative)?_?\d+")  # the name of one of several columns of wrong partners
 MOST_LABEL_WORDS = 3  # in a cell, on average
 MOST_VALUES = 10  # different values of a column that may hold labels
 LEAST_GRADE, MOST_GRADE = -1.0, 10.0  # of a column without a known name: other numbers may be lengths or years
@@ -75,7 +86,7 @@ def guess_mapping(frame: pd.DataFrame) -> ColumnRoles:
             prose = _phrases(frame, exclude={target})
         if len(prose) < 2:
             raise UserError(
-                f"Training needs two columns of sentences, or three for triplets. This file has: {', '.join(frame.columns)}. "
+                f"Pairs need two columns of sentences, triplets three. This file has: {', '.join(frame.columns)}. "
                 "Name them sentence1, sentence2 and score or label; or anchor, positive, negative."
             )
         first, second = prose[:2]
@@ -126,6 +137,38 @@ def _has_nli_codes(frame: pd.DataFrame, first: str, second: str, target: str) ->
     """Whether the labels of premise and hypothesis are the codes of NLI classes, with or without NO_GOLD."""
     named = (plain_name(first), plain_name(second)) == ("premise", "hypothesis")
     return named and set(frame[target].str.strip()) - {"", NO_GOLD} == set(NLI_CODES)
+
+
+def written_out(table: Table, mapping: ColumnRoles, limits: Limits) -> tuple[list[list[str]], NDArray[np.int64]]:
+    """The columns of sentences, and of which row each of their cells is: a row that holds several texts is there for each.
+
+    These are lists such as ["a", "b"], as FlagEmbedding writes its positives and negatives, and the columns negative_1, negative_2
+    and so on, which are one. The n-th texts of a row's lists stand together; a shorter list begins again.
+    """
+    frame, columns = table.frame, list[list[list[str]]]()
+    numbered = [name for name in frame.columns if NUMBERED.fullmatch(plain_name(name))]
+    for name in mapping.sentences:
+        texts = frame[name].str.strip().tolist()
+        if name in numbered:
+            cells = [[*filter(None, map(str.strip, row))] or [""] for row in frame[numbered].to_numpy().tolist()]
+        elif (filled := [*filter(None, texts[:SEEN])]) and all(text.startswith(LISTS) for text in filled):
+            cells = [_listed(text, f"The column '{name}' of '{table.name}'") for text in texts]
+        else:
+            cells = [[text] for text in texts]
+        columns.append(cells)
+    counts = [max(map(len, row)) for row in zip(*columns, strict=True)]
+    check_size(table.name, limits, rows=sum(counts))
+    sentences = [[text for cells, n in zip(column, counts, strict=True) for text in islice(cycle(cells), n)] for column in columns]
+    return sentences, np.repeat(np.arange(len(counts)), counts)
+
+
+def _listed(cell: str, column: str) -> list[str]:
+    """The texts of a list as JSON, [""] for none. Raises UserError for anything else."""
+    with suppress(ValueError, RecursionError):
+        texts = json.loads(cell or "[]")
+        if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
+            return [*filter(None, map(str.strip, texts))] or [""]
+    raise UserError(f"{column} holds lists, not texts. Write one row for each text of a list.")
 
 
 def named_targets(frame: pd.DataFrame) -> list[str]:

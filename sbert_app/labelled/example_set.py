@@ -145,6 +145,11 @@ def digests(examples: Examples) -> Digests:
     return keys_of(["\0".join(examples.pairs_of(position)[0]) for position in range(len(examples))])
 
 
+def seen_by(known: Digests, examples: Examples) -> int:
+    """How many of the examples are among those that a model was trained on, as far as is known."""
+    return int(np.isin(digests(examples), known).sum()) if len(known) else 0
+
+
 def trained_on(folder: Path | None) -> Digests:
     """The digests beside a model's weights; none if they are not known."""
     if folder is not None:

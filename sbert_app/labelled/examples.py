@@ -1,32 +1,25 @@
 """Read scored pairs, labelled pairs, triplets or pairs that belong together from a table."""
 
-import json
 import math
-import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, cycle, islice
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from sbert_app.corpus.reader import existing
-from sbert_app.corpus.text_column import plain_name
 from sbert_app.errors import UserError
 from sbert_app.labelled import labels
-from sbert_app.labelled.columns import ColumnRoles, says_so
+from sbert_app.labelled.columns import ColumnRoles, says_so, written_out
 from sbert_app.labelled.example_set import Examples as Examples
 from sbert_app.settings import ASSETS, Limits
-from sbert_app.tables import Skip, Table, read_table
-from sbert_app.tables.collecting import check_size
+from sbert_app.tables import Skip, Table, read_table, skipped_summary
 from sbert_app.wording import amount, row_list
 
 NOUNS = {"scored": "score", "labelled": "label"}
-LISTS, SEEN = ('["', "[]", "[[", "[{", "{"), 50  # how a cell begins that is no text; rows in which it is looked for
-NUMBERED = re.compile(r"(hard_)?neg(ative)?_?\d+")  # the name of one of several columns of wrong partners
 FAR = 10  # times the range of 95 % of the scores
 LEAST_ROWS = 20  # fewer cannot be split and evaluated
 MOST_LABELS = 50
@@ -54,12 +47,18 @@ class Reading:
     skipped: tuple[Skip, ...]
     notes: tuple[str, ...]
 
+    @property
+    def remarks(self) -> list[str]:
+        """The columns, the notes and what was skipped, one sentence each."""
+        columns = ", ".join(filter(None, (*self.mapping.sentences, self.mapping.target)))
+        return [f"Read as {self.mapping.kind}, columns {columns}.", *self.notes, *skipped_summary(self.skipped)]
+
 
 def read_examples(table: Table, mapping: ColumnRoles, limits: Limits, repeats: bool = False, least: int = LEAST_ROWS) -> Reading:
     """Read a table's examples. repeats: keep repeated rows. Raises UserError for a missing column or fewer than `least` rows."""
     check_columns(table, [*mapping.sentences, *([mapping.target] if mapping.target else [])])
     skipped, positions = list(table.skipped), []
-    columns, places = _written_out(table, mapping, limits)
+    columns, places = written_out(table, mapping, limits)
     rows = table.rows[places]
     raw = table.frame[mapping.target].str.split().str.join(" ").iloc[places].tolist() if mapping.target else [""] * len(rows)
     spellings = raw
@@ -85,38 +84,6 @@ def read_examples(table: Table, mapping: ColumnRoles, limits: Limits, repeats: b
     cut = [int(rows[i]) for i in positions if any(len(column[i]) > most for column in columns)]
     remarks = _remarks(examples, mapping, [spellings[position] for position in positions], cut, most)
     return Reading(table.name, mapping, examples, tuple(skipped), (*table.notes, *target.remarks, *remarks))
-
-
-def _written_out(table: Table, mapping: ColumnRoles, limits: Limits) -> tuple[list[list[str]], NDArray[np.int64]]:
-    """The columns of sentences, and of which row each of their cells is: a row that holds several texts is there for each.
-
-    These are lists such as ["a", "b"], as FlagEmbedding writes its positives and negatives, and the columns negative_1, negative_2
-    and so on, which are one. The n-th texts of a row's lists stand together; a shorter list begins again.
-    """
-    frame, columns = table.frame, list[list[list[str]]]()
-    numbered = [name for name in frame.columns if NUMBERED.fullmatch(plain_name(name))]
-    for name in mapping.sentences:
-        texts = frame[name].str.strip().tolist()
-        if name in numbered:
-            cells = [[*filter(None, map(str.strip, row))] or [""] for row in frame[numbered].to_numpy().tolist()]
-        elif (filled := [*filter(None, texts[:SEEN])]) and all(text.startswith(LISTS) for text in filled):
-            cells = [_listed(text, f"The column '{name}' of '{table.name}'") for text in texts]
-        else:
-            cells = [[text] for text in texts]
-        columns.append(cells)
-    counts = [max(map(len, row)) for row in zip(*columns, strict=True)]
-    check_size(table.name, limits, rows=sum(counts))
-    sentences = [[text for cells, n in zip(column, counts, strict=True) for text in islice(cycle(cells), n)] for column in columns]
-    return sentences, np.repeat(np.arange(len(counts)), counts)
-
-
-def _listed(cell: str, column: str) -> list[str]:
-    """The texts of a list as JSON, [""] for none. Raises UserError for anything else."""
-    with suppress(ValueError, RecursionError):
-        texts = json.loads(cell or "[]")
-        if isinstance(texts, list) and all(isinstance(text, str) for text in texts):
-            return [*filter(None, map(str.strip, texts))] or [""]
-    raise UserError(f"{column} holds lists, not texts. Write one row for each text of a list.")
 
 
 @cache

@@ -13,7 +13,7 @@ from sbert_app.errors import UserError
 from sbert_app.labelled.columns import guess_mapping
 from sbert_app.labelled.examples import check_columns, read_examples
 from sbert_app.settings import Limits
-from sbert_app.tables import Table
+from sbert_app.tables import Skip, Table, skipped_summary
 
 LABEL_NAMES = ("label", "labels", "class", "category", "topic", "intent", "sentiment", "target")
 MOST_CLASSES = 200
@@ -32,6 +32,7 @@ class LabelledSentences:
     dev: Mask | None
     partners: list[str] = field(default_factory=list)  # of pairs, the second sentences
     positive: int = -1  # of pairs, the class that means "the same"
+    notes: tuple[str, ...] = ()  # how the tables were read, and what was left out
 
     @property
     def columns(self) -> list[list[str]]:
@@ -60,19 +61,28 @@ def read_labelled_sentences(
     label = label or named(table.frame[others], LABEL_NAMES) or (others[0] if len(others) == 1 else "")
     if not label:
         raise UserError(f"Which column holds the labels? Name one of: {', '.join(others) or 'none, the file has one column'}.")
-    sentences, labels = [], []
+    sentences, labels, notes = [], [], [f"Read as sentences with classes, columns {text}, {label}."]
     for part in (table, test, dev):
         if part is not None:
             check_columns(part, [text, label])
             corpus = read_corpus(part, [text], limits)
             read = corpus.metadata[label].str.strip().to_numpy(dtype=object)
-            usable = read.astype(bool)  # rows without a label are left out
+            usable = read.astype(bool)
             sentences.append([list(compress(corpus.sentences, usable))])
             labels.append(read[usable])
-    return joined(sentences, labels, test is not None, dev is not None)
+            skipped = (*corpus.skipped, *(Skip(int(row), "blank label") for row in corpus.rows[~usable]))
+            notes += _of_part(part, table, [*corpus.notes, *skipped_summary(skipped)])
+    return joined(sentences, labels, test is not None, dev is not None, notes)
 
 
-def joined(columns: Sequence[list[list[str]]], labels: Sequence[NDArray[np.object_]], test: bool, dev: bool) -> LabelledSentences:
+def _of_part(part: Table, table: Table, notes: Sequence[str]) -> list[str]:
+    """What was noticed while reading a part; of one that is not the table itself with its name."""
+    return [note if part is table else f"{part.name}: {note}" for note in notes]
+
+
+def joined(
+    columns: Sequence[list[list[str]]], labels: Sequence[NDArray[np.object_]], test: bool, dev: bool, notes: Sequence[str]
+) -> LabelledSentences:
     """Join the part to learn from with those of test and dev, of one or two columns. Raises UserError for unlearnable data."""
     classes, targets = np.unique(np.concatenate(labels).astype(str), return_inverse=True)
     number = np.repeat(np.arange(len(labels)), [len(values) for values in labels])
@@ -92,7 +102,11 @@ def joined(columns: Sequence[list[list[str]]], labels: Sequence[NDArray[np.objec
             f"The class '{classes[rare]}' has {counts[rare]:,} rows to learn from. Folds need at least "
             f"{LEAST_ROWS} of each class: add rows, or remove those of this class."
         )
-    return LabelledSentences(whole[0], targets.astype(np.int64), classes.tolist(), masks[0], masks[1], partners)
+    rows = [set(zip(*part, strict=True)) for part in columns]
+    if test and (shared := len(rows[0] & rows[1])):
+        same = f"{shared:,} of the {len(rows[1]):,} different rows of the test part are also learnt from: its figure is too high."
+        notes = [*notes, same]
+    return LabelledSentences(whole[0], targets.astype(np.int64), classes.tolist(), masks[0], masks[1], partners, notes=tuple(notes))
 
 
 def read_labelled_pairs(
@@ -105,10 +119,12 @@ def read_labelled_pairs(
     if mapping.kind != "labelled":
         raise UserError(f"'{table.name}' has no column of labels to learn from: it was read as {mapping.kind}. Name the column.")
     tables = [part for part in (table, test, dev) if part is not None]
-    parts = [read_examples(part, mapping, limits, repeats=True, least=2).examples for part in tables]
+    readings = [read_examples(part, mapping, limits, repeats=True, least=2) for part in tables]
+    parts = [reading.examples for reading in readings]
     for number, part in enumerate(parts):
         if unknown := sorted(set(part.labels) - set(parts[0].labels)):
             raise UserError(f"'{tables[number].name}' has the label '{unknown[0]}', which '{table.name}' lacks.")
     labels = [np.array(part.labels, object)[part.targets.astype(np.int64)] for part in parts]
-    data = joined([list(part.sentences) for part in parts], labels, test is not None, dev is not None)
+    notes = [note for part, reading in zip(tables, readings, strict=True) for note in _of_part(part, table, reading.remarks)]
+    data = joined([list(part.sentences) for part in parts], labels, test is not None, dev is not None, notes)
     return replace(data, positive=data.classes.index(parts[0].labels[parts[0].positive]))

@@ -10,7 +10,7 @@ from sbert_app.corpus.text_column import WORD, words_of
 
 YES, NO = ("yes", "y", "true", "t", "1", "1.0"), ("no", "n", "false", "f", "0", "0.0")
 SAME = (
-    "same entailment entails duplicate dup paraphrase similar related equivalent match positive yes true y t gleich ja high 👍"
+    "same entailment entails duplicate dup paraphrase similar related equivalent match positive yes true y t gleich ja high 👍 1"
 ).split()
 DIFFERENT = "different no false n f not_duplicate dissimilar contradiction opposite negative ungleich nein low 👎".split()
 DENIALS = "not ", "not_", "not-", "non", "non-", "un", "dis", "no ", "no_"  # before another label
@@ -20,8 +20,9 @@ NLI_CODES, ENTAILMENT, NO_GOLD = ("0", "1", "2"), "0", "-1"  # of entailment, ne
 PLAIN = {"0", "1"}, {"-1", "1"}  # numbers that everybody writes for different and the same
 ANNOTATED = re.compile(r"([-+]?\d+(?:[.,]\d+)?) ?(?:%|/ ?\d{1,3}|[-–:=] ?[^\W\d].*)")
 COMPARED, LEAST_COMPARED, SURE = 5_000, 20, 3  # pairs whose words are compared, of each label; standard errors
-GUESSED = "The label '{}' was guessed to mean “the same”: check it under Columns, or write “same” there."
+GUESSED = "The label '{}' was guessed to mean “the same”: check it (under Columns; for `train` by --same), or write “same”."
 CLOSER = "The label '{}' is taken to mean “the same”, since its pairs share more words: check it under Columns."
+OTHERS = "Beside {} there are the labels {}: they count as “different”."
 TURNED = "A high value of '{}' is taken to mean “different”."
 
 
@@ -85,6 +86,9 @@ def same_label(column: str, cells: Sequence[str], pairs: Sequence[Sequence[str]]
         low, second, *_ = sorted(labels, key=lambda label: number(label) or 0.0)
         if _clearly_closer(low, second, np.array(cells, dtype=object), pairs):
             return low, CLOSER.format(low)
+    answers = [label for label in labels if label.casefold() in {*YES, *NO}]
+    if certain and len(answers) == 2 < len(labels):
+        return same, OTHERS.format(" and ".join(answers), ", ".join(label for label in labels if label not in answers))
     return same, "" if certain else GUESSED.format(same)
 
 

@@ -64,7 +64,9 @@ class PairTrainee(Trainee):
 def check_fits(model: Trained, objective: str) -> None:
     """Raise UserError for an objective that does not fit the model."""
     if isinstance(model, CrossEncoder) != (objective == PAIR_OBJECTIVE):
-        raise UserError(f"The model '{model.name}' is of kind {model.kind}: it cannot be trained with the objective '{objective}'.")
+        way = " Name it as --cross-encoder, on the page under “What is trained”." if objective != PAIR_OBJECTIVE else ""
+        refused = f"The model '{model.name}' is of kind {model.kind}: it cannot be trained with the objective '{objective}'."
+        raise UserError(refused + way)
 
 
 def build_trainee(

@@ -30,6 +30,19 @@ def test_index_in_words(shell, tickets, tmp_path):
     ]
 
 
+def test_rows_and_files_that_are_not_of_this_run_are_counted(shell, tickets, write, tmp_path):
+    shell("index", tickets, "--store", tmp_path / "store")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "more.csv").write_text("text\nA parcel came late\n")
+    (folder / "table.xlsx").write_bytes(b"PK")
+    lines = shell("index", folder, "--store", tmp_path / "store")[0].splitlines()
+    assert lines[1:] == [
+        f"{tmp_path / 'store'}: 41 rows, 40 of them of other files, index exact",
+        f"Passed over, of other formats: 1 file, such as {folder / 'table.xlsx'}",
+    ]
+
+
 def test_a_file_that_is_left_out_gives_status_1(shell, tickets, write, tmp_path):
     write("broken.parquet", "PAR1")
     out, _ = shell("index", tmp_path, "--out", tmp_path / "out", status=1)

@@ -37,6 +37,12 @@ def test_the_digest_tells_content_apart_not_names(write):
     assert one.digest == same.digest != other.digest
 
 
+def test_the_digest_tells_which_label_means_the_same():
+    sentences, targets = (["a", "b"], ["x", "y"]), np.array([0.0, 1.0])
+    one, other = (PairSet("a", Examples("labelled", sentences, targets, np.arange(2), ("p", "q"), same)) for same in (0, 1))
+    assert one.digest != other.digest
+
+
 def test_rows_with_the_same_first_sentence_are_one_group():
     examples = Examples("scored", (["A  cat", "a cat", "b"], ["x", "y", "z"]), np.array([0.0, 1.0, 0.5]), np.arange(1, 4))
     assert PairSet("a", examples).groups.tolist() == [0, 0, 1]

@@ -1,17 +1,22 @@
 """The job compare: what is worse fails, what is the same passes; the figures are those of the libraries."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
 from sbert_app.cli.main import main
 from sbert_app.errors import UserError
+from sbert_app.grid.reading import read_pairs
 from sbert_app.jobs.compare import COMPARE, GENERAL, CompareOptions
 from sbert_app.jobs.declaring.job import Call, outcome_of
 from sbert_app.jobs.declaring.option import read
+from sbert_app.labelled.example_set import remember, trained_on
 from sbert_app.labelled.examples import general_pairs
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.settings import ASSETS
+from sbert_app.tables import read_table
 
 FILE = ASSETS / "labelled" / "instructions_labelled.csv"
 
@@ -45,6 +50,18 @@ def test_a_poorer_model_fails_on_both_and_the_same_passes(bench, folders):
     assert not same.failed and same.summary["passed"] and same.lines[-1] == "Passed."
     strict = compare(bench, DEFAULT_ENCODER, folders["same"], fail_below=5)
     assert strict.failed and strict.summary["failed"] == [GENERAL] and "or changed by less than +5" in strict.lines[-1]
+
+
+def test_it_says_how_the_file_was_read_and_which_model_was_trained_on_it(bench, folders, tmp_path):
+    lines = FILE.read_text().splitlines()
+    (tmp_path / "own.csv").write_text("\n".join([*lines[:61], ",nothing,same"]))
+    own = read_pairs(read_table(tmp_path / "own.csv", bench.settings.limits), bench.settings.limits)
+    remember(Path(folders["same"]), own.examples.take(np.arange(30)), trained_on(None))
+    notes = compare(bench, DEFAULT_ENCODER, folders["same"], on=str(tmp_path / "own.csv")).summary["notes"]
+    assert notes[0].startswith("Read as labelled, columns ") and "1 row skipped, blank sentence: row 61" in notes
+    assert notes[-1] == (
+        f"{folders['same']} was trained on 30 of the 60 pairs of own.csv: its figure there says nothing about new pairs."
+    )
 
 
 def test_a_file_of_few_examples_is_refused(bench, folders, tmp_path):

@@ -1,5 +1,7 @@
 """Labelled sentences are read with guessed columns, learnt from, and refused with a sentence where nothing can be learnt."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,10 +54,18 @@ def test_a_test_and_a_dev_file_are_parts_of_their_own(shared_bench):
     held, dev = table(animals_and_bills(5, 100), "test.csv"), table(animals_and_bills(5, 200), "dev.csv")
     own = table([*animals_and_bills(30), (" ", "bill"), ("no label", "")])
     data = read(shared_bench, own, test=held, dev=dev)
+    assert data.notes == (
+        "Read as sentences with classes, columns text, label.",
+        "1 row skipped, blank sentence: row 61",
+        "1 row skipped, blank label: row 62",
+    )
     assert len(data.sentences) == 80 and data.test.sum() == 10 and data.dev.sum() == 10
     assert data.sentences[np.flatnonzero(data.test)[0]] == "the cat sleeps in room 100"
     result = learnt(shared_bench, own, test=held, dev=dev).summary
     assert result["accuracy"] == 1.0 and result["protocol"] == "test part, weight decay chosen on the dev part"
+    notes = learnt(shared_bench, own, test=replace(own, name="again.csv")).summary["notes"]
+    assert notes[-2] == "again.csv: 1 row skipped, blank label: row 62"
+    assert notes[-1] == "60 of the 60 different rows of the test part are also learnt from: its figure is too high."
     with pytest.raises(UserError, match="A dev part chooses a setting for a test part, and there is none"):
         read(shared_bench, own, dev=dev)  # its rows would be learnt
 

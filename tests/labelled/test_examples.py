@@ -168,6 +168,9 @@ def test_answers_are_one_label_however_they_are_written(read):
     writings = ["yes", "1", "true", "no", "0", "N"]
     reading = read(lines("sentence1,sentence2,label", lambda i: f"{pair(i)},{writings[i % 6]}"))
     assert reading.examples.labels == ("no", "yes") and reading.examples.gold[:6].tolist() == [1, 1, 1, 0, 0, 0]
+    reading = read(lines("sentence1,sentence2,label", lambda i: f"{pair(i)},{'x' if i == 7 else i % 2}"))
+    assert reading.examples.labels[reading.examples.positive] == "1"
+    assert "Beside 0 and 1 there are the labels x: they count as “different”." in reading.notes
     reading = read(lines("sentence1,sentence2,different", lambda i: f"{pair(i)},{'10'[i % 2]}"))
     assert reading.examples.labels[reading.examples.positive] == "0" and reading.examples.gold[:4].tolist() == [0, 1, 0, 1]
 
@@ -236,7 +239,7 @@ def test_repeated_rows_are_left_out_and_contradictions_named(read):
         (lines("sentence1,sentence2,score", lambda i: f"{pair(i)},{i % 5}", 1), "has 1 usable row, at least 20 are needed"),
         (lines("sentence1,sentence2,score", lambda i: f"{pair(i)},nan"), "0 usable rows.*score is not finite"),
         (lines("sentence1,sentence2,score", lambda i: f",,{i}"), "0 usable rows.*blank sentence"),
-        (lines("text,label", lambda i: f"a sentence of some length {i},{i % 2}"), "needs two columns of sentences"),
+        (lines("text,label", lambda i: f"a sentence of some length {i},{i % 2}"), "need two columns of sentences"),
     ],
 )
 def test_what_cannot_be_learnt_from_gets_a_message(read, text, message):

@@ -10,14 +10,13 @@ from typing import Any, cast
 from sbert_app.errors import EndedEarlyError, UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.option import Kind, option, text
-from sbert_app.labelled.examples import Reading
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runtime.line import Stop
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.storage import writing, writing_to
-from sbert_app.tables import Table, skipped_summary
+from sbert_app.tables import Table
 
 
 class Needs(Enum):
@@ -135,9 +134,3 @@ def cross_encoder_option(default: str, use: str) -> Any:
     which = "A cross-encoder or poly-encoder: bundled, saved, a Hub name, or a folder; see `models`."
     named = Kind(str, lambda value, _: validation.exact(value, "cross-encoder") or default)
     return option(f"{use} {which}", named, default)
-
-
-def remarks(reading: Reading) -> list[str]:
-    """The column mapping, the reader's notes and what was skipped, one sentence each."""
-    columns = ", ".join(filter(None, (*reading.mapping.sentences, reading.mapping.target)))
-    return [f"Read as {reading.mapping.kind}, columns {columns}.", *reading.notes, *skipped_summary(reading.skipped)]

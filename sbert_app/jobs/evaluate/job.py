@@ -7,21 +7,21 @@ from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell
-from sbert_app.grid.data_set import TASKS, DataSet
+from sbert_app.grid.data_set import TASKS, DataSet, PairSet
 from sbert_app.grid.export import as_markdown, check_known, write_files
 from sbert_app.grid.loading import embedding
 from sbert_app.grid.reading import by_tasks, check_tasks, plain_name, read_data_set, read_folder, read_pairs
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice, check_names
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option, model_option, remarks
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option, model_option
 from sbert_app.jobs.declaring.option import flag, local, names, option, output, text
 from sbert_app.jobs.evaluate.grid import fill
 from sbert_app.labelled.columns import has_pairs
 from sbert_app.labelled.example_set import Examples
-from sbert_app.labelled.examples import Reading
 from sbert_app.labelled.queries import judged_columns
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.step import Step
+from sbert_app.wording import amount
 
 NAMED = "; ".join(f"{name} ({about})" for name, about in SYSTEMS.items())
 TASKS_NAMED = "; ".join(f"{name} ({about})" for name, about in TASKS.items())
@@ -68,24 +68,24 @@ def evaluate(call: Call, options: EvaluateOptions) -> Steps:
     grid = Grid(tuple(dict.fromkeys(systems)), data_sets, unreadable=unreadable)
     if options.mteb is not None:
         check_known(grid)
-    pairs = data_sets[0].reading if _asks_for_measures(options) else None
-    yield from map(Step, remarks(pairs) if pairs else ())
+    several = len(data_sets) > 1
+    yield from (Step(f"{data.name}: {note}" if several else note) for data in data_sets for note in data.notes)
     choice = Choice(options.model, options.cross_encoder, options.bert or BERT, options.word_vectors)
     for step in fill(bench, grid, choice, call.stop):
         grid = step.result or grid
-        if step.stage and not pairs:
+        if step.stage:
             yield Step(step.stage)
     if not grid.complete:
         return
     if options.mteb is not None:
-        yield Step(f"{write_files(grid, options.mteb):,} figures for mteb written to {options.mteb}")
+        yield Step(f"{amount(write_files(grid, options.mteb), 'figure')} for mteb written to {options.mteb}")
     if options.data is not None or len(data_sets) > 1:
         reasons = [*_reasons(grid), *unreadable]
         summary = _summary(grid) | ({"unread": unreadable} if unreadable else {})
         lines = [*as_markdown(grid).splitlines(), *_protocols(grid), *([""] if reasons else []), *reasons]
         yield Outcome(summary, lines, failed=_lacks(grid))
     else:
-        yield _of_one(call, grid, pairs)
+        yield _of_one(call, grid)
 
 
 def _asks_for_measures(options: EvaluateOptions) -> bool:
@@ -116,19 +116,17 @@ def _read(call: Call, options: EvaluateOptions) -> tuple[tuple[DataSet, ...], tu
     return data_sets, ()
 
 
-def _of_one(call: Call, grid: Grid, pairs: Reading | None) -> Outcome:
-    """The outcome for a single data set; for pairs whose measures alone are asked for, these. Raises UserError for no figure."""
+def _of_one(call: Call, grid: Grid) -> Outcome:
+    """The outcome for a single data set. Raises UserError for no figure."""
     if not grid.measured:
         raise UserError(next(cell for cell in grid.cells.values() if isinstance(cell, str)))
-    summary, lines = _summary(grid)[grid.data_sets[0].name], []
+    (data,), lines = grid.data_sets, []
+    summary = _summary(grid)[data.name]
     for cell in grid.measured.values():
-        measures, count = cell.measures, f"{cell.sentences:,} sentences"
-        if pairs:
-            examples = pairs.examples
-            measures, count = measures | _of_head(call, cell, examples), f"{len(examples):,} examples"
-            about = {"interval": [cell.low, cell.high], "examples": len(examples), "sentences": cell.sentences}
-            about |= {"seconds": cell.seconds, "day": cell.day, "seen": cell.seen, "notes": remarks(pairs)}
-            summary[cell.system] = {"model": cell.model, **measures, **about}
+        measures, count = cell.measures, data.amount
+        if isinstance(data, PairSet):
+            measures, count = measures | _of_head(call, cell, data.examples), f"{data.size:,} examples"
+            summary[cell.system] |= measures
         figures = "  ".join(f"{name} {100 * value:.2f}" for name, value in measures.items())
         between = f"95 % interval {100 * cell.low:.2f} to {100 * cell.high:.2f}"
         lines.append(f"{cell.system:14} {figures}  ({between}, {count}, {cell.seconds:.1f} s on {cell.day})")
@@ -164,18 +162,19 @@ def _of_head(call: Call, cell: Cell, pairs: Examples) -> dict[str, float]:
 
 def _summary(grid: Grid) -> dict[str, Any]:
     return {
-        data.name: {system: _facts(grid.cells[system, number]) for system in grid.systems if (system, number) in grid.cells}
+        data.name: {system: _facts(grid.cells[system, number], data) for system in grid.systems if (system, number) in grid.cells}
         for number, data in enumerate(grid.data_sets)
     }
 
 
-def _facts(cell: Cell | str) -> dict[str, Any]:
+def _facts(cell: Cell | str, data: DataSet) -> dict[str, Any]:
     if isinstance(cell, str):
         return {"reason": cell}
     facts = {"model": cell.model, **cell.measures, "interval": [cell.low, cell.high], "sentences": cell.sentences}
     facts |= {"protocol": cell.protocol} if cell.protocol else {}
     facts |= {"intervals": cell.intervals} if cell.intervals else {}
-    return facts | {"seconds": cell.seconds, "day": cell.day, "seen": cell.seen, "subsets": cell.subsets}
+    facts |= {"seconds": cell.seconds, "day": cell.day, "seen": cell.seen, "subsets": cell.subsets}
+    return facts | {"examples": data.size, "notes": [*data.notes]}
 
 
 def _protocols(grid: Grid) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sbert_app.errors import UserError
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option, remarks
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import choice, flag, number, option, output, text, upload, whole
 from sbert_app.jobs.fine_tune import running
 from sbert_app.jobs.fine_tune.preparing import SplitChoice, TrainingData, read_training_data, roles
@@ -85,15 +85,18 @@ def fine_tune(call: Call, options: FineTuneOptions) -> Steps:
     how = SplitChoice(options.split or SENTENCES, options.split_column, options.test, options.dev)
     mapping = roles(table, options.label_column, options.same)
     data = read_training_data(table, mapping, call.bench.settings.limits, how)
+    if options.same and options.same not in (known := data.reading.examples.labels):
+        has = f"Its labels are: {', '.join(known)}" if known else f"It was read as {mapping.kind}, without labels"
+        raise UserError(f"'{table.name}' has no label '{options.same}'. {has}.")
     plan = plan_of(options, data)
     if options.out:
-        yield from map(Step, [*remarks(data.reading), *data.split.separation.sentences()])
+        yield from map(Step, [*data.reading.remarks, *data.split.separation.sentences()])
         steps = _in_shell(call.bench, data, plan, options.out)
     else:
         steps = _in_background(call.bench, data, plan, options.owner)
     for step in steps:
         if isinstance(step, Outcome) and "notes" in step.summary:
-            step.summary["notes"] = [*remarks(data.reading), *step.summary["notes"]]
+            step.summary["notes"] = [*data.reading.remarks, *step.summary["notes"]]
         yield step
 
 

@@ -70,10 +70,10 @@ def read_training_data(table: Table, mapping: ColumnRoles, limits: Limits, choic
     column = _column(table, reading, choice.column) if choice.column else None
     dev, held_out = (part.examples if part else None for part in given)
     parts = split(reading.examples, dev, held_out, by=choice.by, column=column)
-    if not len(parts.dev):
-        raise UserError("Every pair of the dev part is also held out. Choose another dev or test file.")
     if not len(parts.train):
         raise UserError("Every pair for training is also in the dev or held-out part. Choose another dev or test file.")
+    if not len(parts.dev):
+        raise UserError("Every pair of the dev part is also held out. Choose another dev or test file.")
     return TrainingData(table, mapping, replace(reading, notes=(*reading.notes, *skipped)), parts, choice)
 
 

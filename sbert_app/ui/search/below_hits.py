@@ -42,9 +42,10 @@ class AbovePanel:
                 self.go = gr.Button("Count them", scale=0, min_width=190, elem_id="count-above")
             self.answer = gr.HTML(elem_id=ABOVE, js_on_load=None)
 
-    def of_corpus(self, offered: bool, weak: float) -> Updates:
-        """For an opened corpus. weak: the cosine below which its hits are; -1: unknown."""
-        return {self.block: gr.Accordion(visible=offered), self.least: round(weak, 2) if weak > 0 else LEAST}
+    def of_corpus(self, offered: bool, weak: float | None) -> Updates:
+        """For an opened corpus. weak: the cosine below which its hits are; -1: unknown; None: what is typed by now stays."""
+        least = {} if weak is None else {self.least: round(weak, 2) if weak > 0 else LEAST}
+        return {self.block: gr.Accordion(visible=offered), **least}
 
     def listen(self, asked: Asked, session: gr.State, inputs: set[Any], hits: gr.HTML) -> None:
         """Answer for the search that the inputs describe; other hits take the answer away."""

@@ -98,18 +98,16 @@ class SearchTab:
             self.status: status + html.cautions(cautions(self._bench, indexed), f"{HITS} {ABOVE}"),
             self.judging.row: gr.Row(visible=collection is None),
             self.standing.block: gr.Accordion(visible=collection is None and session.get(Within) is None),
-            **self.above.of_corpus(collection is None, weak_below(self._bench, session)),
             **self.judging.shown(session),
         }
         menus = offered(self._bench, session)
         # Last of all: what is asked from here on is answered after this, so that its answer stays.
         answer = {} if self.options.asked(values) else self._first_answer(values | {self.query: query})
         meanwhile = self.chips not in answer  # something else was asked, with what the page has now
-        if meanwhile:
-            del shown[self.above.least]  # another number may be typed there by now
-        elif query != typed:
+        if query != typed and not meanwhile:
             answer[self.query] = query
-        return {**shown, **self.options.of_corpus(menus, values, meanwhile), **answer}
+        above = self.above.of_corpus(collection is None, None if meanwhile else weak_below(self._bench, session))
+        return {**shown, **above, **self.options.of_corpus(menus, values, meanwhile), **answer}
 
     def _first_answer(self, values: Values) -> Updates:
         """The answer when a corpus is opened. The corpus is there too where what the page asks, from its address, is refused."""

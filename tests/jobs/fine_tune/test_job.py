@@ -8,8 +8,9 @@ import pytest
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import judge
 from sbert_app.jobs import validation
+from sbert_app.jobs.declaring.job import Call
 from sbert_app.jobs.fine_tune import preparing, running
-from sbert_app.jobs.fine_tune.job import FineTuneOptions, options_of, plan_of
+from sbert_app.jobs.fine_tune.job import FineTuneOptions, fine_tune, options_of, plan_of
 from sbert_app.jobs.fine_tune.preparing import AS_USUAL, SplitChoice, example_table, read_training_data
 from sbert_app.labelled.columns import guess_mapping
 from sbert_app.runs.plan import PAPER, QUICK, THOROUGH
@@ -60,6 +61,17 @@ def test_there_is_none_where_no_option_says_what_was_done(shared_bench):
     assert options_of(finished(shared_bench, "messages_triplets.csv", adjust={"margin": 0.5})[1]) is None
     _, progress = finished(shared_bench)
     assert options_of(replace(progress, result=None)) is None
+
+
+def test_a_label_that_the_file_lacks_is_refused(shared_bench):
+    def trained(file, **options):
+        call = Call(shared_bench, table=example_table(file, shared_bench.settings.limits))
+        return next(fine_tune(call, FineTuneOptions(out=None, **options)))
+
+    with pytest.raises(UserError, match=r"has no label 'sam'. Its labels are: opposite, other, same\."):
+        trained("instructions_labelled.csv", same="sam")
+    with pytest.raises(UserError, match=r"has no label '1'. It was read as scored, without labels\."):
+        trained("requests_scored.csv", same="1")
 
 
 @pytest.fixture
