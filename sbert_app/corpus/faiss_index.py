@@ -21,6 +21,7 @@ TARGET_RECALL = 0.995
 TOP, TIE = 10, 1e-4  # of recall@10; float16 embeddings whose cosines differ by less are equally close
 TRAINING_ROWS_PER_LIST, LEAST_TRAINING_ROWS = 40, 10_000
 REFINED, LEAST_REFINED = 5, 100  # candidates for each row asked for, and at least (before tuning), that are compared again
+CODES = 16  # of 4 bits: fewer rows cannot teach them
 LINKS, BUILD_DEPTH, MOST_CANDIDATES = 16, 100, 1024  # of HNSW: links a row on each level, candidates while one is added, of a query
 TABLES = 8  # times the bytes of its centres: the largest table that FAISS computes for an index of 4-bit codes while it reads it
 LAYOUT = ("d", "metric_type", "nlist", "code_size", "by_residual", "M", "M2", "ksub", "bbs", "implem", "qbs")  # of FAISS
@@ -193,7 +194,7 @@ def _empty(kind: str, dim: int, rows: int) -> Any:
         index = faiss.IndexHNSWSQ(dim, codes.QT_8bit, LINKS, by_product)
         index.hnsw.efConstruction = BUILD_DEPTH
         return index
-    if kind == SCANN and dim % 2 == 0:  # each pair of numbers a code of 4 bits, for a first choice
+    if kind == SCANN and dim % 2 == 0 and rows >= CODES:  # each pair of numbers a code of 4 bits, for a first choice
         index = faiss.IndexIVFPQFastScan(coarse, dim, lists(rows), dim // 2, 4, by_product)
     else:
         index = faiss.IndexIVFScalarQuantizer(coarse, dim, lists(rows), codes.QT_8bit if kind == IVF else codes.QT_fp16, by_product)

@@ -22,7 +22,7 @@ SAMPLED, BARS = 2_000, 16  # rows in which a range is looked for; parts of a ran
 
 @dataclass(frozen=True)
 class Condition:
-    """One condition on a column: among these values, with this text (in any case), from low to high. All that are set must hold."""
+    """One condition on a column: among these values, with this text (both in any case), from low to high. All that are set hold."""
 
     column: str
     values: tuple[str, ...] | None = None
@@ -90,7 +90,8 @@ def matching_rows(metadata: pd.DataFrame, filters: Mapping[str, Any]) -> Matchin
     for condition in conditions(filters, list(metadata.columns)):
         cells = metadata[condition.column]
         if condition.values is not None:
-            mask &= cells.isin(list(condition.values)).to_numpy(dtype=bool)
+            wanted = {value.strip().casefold() for value in condition.values}
+            mask &= cells.isin([form for form in cells.unique() if form.strip().casefold() in wanted]).to_numpy(dtype=bool)
         if condition.contains:
             mask &= cells.str.contains(condition.contains, case=False, regex=False).to_numpy(dtype=bool)
         if condition.is_range:

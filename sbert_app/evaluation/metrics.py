@@ -29,9 +29,9 @@ Metric = Callable[[Array, Array, Array], Array]
 def pearson(predicted: Array, gold: Array, weights: Array) -> Array:
     """Linear correlation, -1..1; nan where one side is constant. predicted and gold may be (R, n) too."""
     total = weights.sum(1, keepdims=True)
-    x = predicted - (weights * predicted).sum(1, keepdims=True) / total
-    y = gold - (weights * gold).sum(1, keepdims=True) / total
     with np.errstate(invalid="ignore", divide="ignore"):
+        x = predicted - (weights * predicted).sum(1, keepdims=True) / total
+        y = gold - (weights * gold).sum(1, keepdims=True) / total
         return (weights * x * y).sum(1) / np.sqrt((weights * x * x).sum(1) * (weights * y * y).sum(1))
 
 

@@ -60,7 +60,10 @@ def read_labelled_sentences(
     others = [column for column in table.frame.columns if column != text]
     label = label or named(table.frame[others], LABEL_NAMES) or (others[0] if len(others) == 1 else "")
     if not label:
-        raise UserError(f"Which column holds the labels? Name one of: {', '.join(others) or 'none, the file has one column'}.")
+        raise UserError(
+            f"Which column holds the labels? Name one of: {', '.join(others) or 'none, the file has one column'}; or call it "
+            "label. Of pairs, call the columns sentence1, sentence2 and score or label."
+        )
     sentences, labels, notes = [], [], [f"Read as sentences with classes, columns {text}, {label}."]
     for part in (table, test, dev):
         if part is not None:

@@ -73,7 +73,8 @@ def cluster(points: Points, vectors: Vectors, method: str = K_MEANS, count: int 
     if count is None:
         count, how = _choose_count(points, vectors)
     else:
-        count, how = min(count, distinct), "the number was set by hand"
+        few = f"as many as there are different points, {count} were asked for"
+        count, how = min(count, distinct), few if count > distinct else "the number was set by hand"
     return Clustering(_largest_first(PARTITIONS[method](points, count)), method, how)
 
 

@@ -80,6 +80,8 @@ def read_json(file: TextFile) -> Content:
     if records and all(isinstance(record, list) for record in records):
         header, notes, rows = with_header(file.name, _rows(records))  # of a sheet
         return _of_lists(file, rows, header, notes)
+    if records and isinstance(records[0], dict) and _list_of(records[0]) is not None:
+        return _of_lists(file, _rows(records))
     table = Records(file)
     for number, record in enumerate(records, 1):
         table.add_record(number, record)

@@ -43,6 +43,12 @@ def test_rows_and_files_that_are_not_of_this_run_are_counted(shell, tickets, wri
     ]
 
 
+def test_few_rows_are_indexed_whatever_the_index(shell, write, tmp_path):
+    few = write("few.csv", "text\n" + "".join(f"row number {i}\n" for i in range(15)))
+    assert "15 rows, index scann" in shell("index", few, "--store", tmp_path / "store", "--index", "scann")[0]
+    assert "row number 3" in shell("search", "--store", tmp_path / "store", "--query", "row number 3", "--top", "1")[0]
+
+
 def test_a_file_that_is_left_out_gives_status_1(shell, tickets, write, tmp_path):
     write("broken.parquet", "PAR1")
     out, _ = shell("index", tmp_path, "--out", tmp_path / "out", status=1)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from sbert_app import __version__
+from sbert_app.jobs.search.open_corpus import NO_WORDS
 
 ROOT = Path(__file__).parents[2]
 TICKETS = str(ROOT / "assets" / "examples" / "support_tickets.csv")
@@ -31,6 +32,14 @@ def test_similarity(shell):
     denied = shell("similarity", "It works.", "It does not work.")[0].splitlines()
     assert denied[0].startswith("Close in topic: higher than ") and denied[1].endswith("cosine similarity, all-MiniLM-L6-v2")
     assert denied[2].startswith("Caution: The second sentence has “not”")
+
+
+def test_a_named_cross_encoder_ranks_and_words_that_no_row_has_are_no_filter(shell):
+    found = json.loads(
+        shell("search", TICKETS, "--query", "card", "--top", "2", "--cross-encoder", "cross-MiniLM-L6-stsb", "--json")[0]
+    )
+    assert all(hit["cross_score"] is not None for hit in found["hits"])
+    assert shell("search", TICKETS, "--query", "zzzqqq", "--ranking", "words")[0] == f"{NO_WORDS}\n"
 
 
 def test_rows_without_an_embedding_are_told(shell, write, tmp_path):

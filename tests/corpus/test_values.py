@@ -36,6 +36,11 @@ def test_what_is_not_read_is_told_with_its_number_and_an_example():
     assert matching_rows(TABLE, {"points": {"from": "2"}}).unread[0].in_words() == []
 
 
+def test_a_value_is_the_same_however_it_is_written():
+    table = pd.DataFrame({"team": ["Billing", "BILLING ", "billing", "Shipping"]})
+    assert matching_rows(table, {"team": ["biLLing"]}).mask.tolist() == [True, True, True, False]
+
+
 def test_blanks_are_no_unread_cells():
     states = read(TABLE["points"]).states
     assert np.flatnonzero(states == BLANK).tolist() == [5, 7]

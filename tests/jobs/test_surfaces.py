@@ -81,7 +81,7 @@ CASES = {
     ],
     "transfer": [
         ({"text_column": "nowhere"}, ".csv' has no column 'nowhere'. Its columns are: text, other, n."),
-        ({"text_column": "text"}, "Which column holds the labels? Name one of: other, n."),
+        ({"text_column": "text"}, "Which column holds the labels? Name one of: other, n; or call it label."),
         ({"label_column": "other"}, "The class"),
     ],
     "timing": [

@@ -21,6 +21,7 @@ CELLS = {
     "digits kept by a formula": ("a.csv", 'n,text\n="007","a ""x="" b"\n="010",so\n', ["007", 'a "x=" b', "010", "so"]),
     "lists of JSON": ("a.jsonl", '["How to cook","Cook"]\nno JSON\n["a", 1]\n', ["How to cook", "Cook", "no JSON", "", "a", "1"]),
     "texts that belong together": ("a.jsonl", '{"set": ["a", "b", "c"]}\n{"set": ["d", "e"]}\n', [*"abacde"]),
+    "the same in one list": ("a.json", '[{"set": ["a", "b", "c"]}, {"set": ["d", "e"]}]', [*"abacde"]),
     "rows of a sheet as JSON": ("a.json", '[["text", "n"], ["hello", 1], ["so", 2]]', ["hello", "1", "so", "2"]),
     "unquoted tabs in a csv": ("a.csv", 'a 5" pipe\t1\n"so\t2\nlast\t3\n', ['a 5" pipe', "1", '"so', "2", "last", "3"]),
     "a table of tabs as text": ("a.txt", "text\tn\nhello, you\t1\nso\t2\n", ["hello, you", "1", "so", "2"]),

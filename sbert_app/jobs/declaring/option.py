@@ -96,7 +96,8 @@ def whole(name: str, low: int, high: int | str) -> Kind:
     def check(value: Any, limits: Limits) -> int:
         return validation.whole_number(value, name, low, getattr(limits, high) if isinstance(high, str) else high)
 
-    return Kind(int, check, within=f"At least {low:,}." if isinstance(high, str) else f"{low:,} to {high:,}.")
+    usual = f"{getattr(Limits(), high):,}, unless the limit is set otherwise" if isinstance(high, str) else f"{high:,}"
+    return Kind(int, check, within=f"{low:,} to {usual}.")
 
 
 def number(name: str, low: float, high: float) -> Kind:

@@ -154,7 +154,9 @@ def _clustered(projected: Projection, grouping: ClusterOptions) -> CorpusMap:
 @dataclass(frozen=True)
 class MapOptions:
     out: Path | None = option("Output file: .html for the map as a page, .csv for a table of all rows.", output(".html", ".csv"))
-    clusters: str = option('Number of clusters, or "auto": chosen by silhouette.', text("number of clusters"), AUTO)
+    clusters: str = option(
+        f'Number of clusters, 2 to {clusters.MOST_CLUSTERS}, or "auto": chosen by silhouette.', text("number of clusters"), AUTO
+    )
     method: str = option(f"One of {', '.join(METHODS)} (finds their number).", choice("clustering method", METHODS), K_MEANS)
     outliers: float = option(
         "Per cent of rows that HDBSCAN may leave as outliers.", number("per cent of outliers", 0, 100), DEFAULT_OUTLIERS

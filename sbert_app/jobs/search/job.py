@@ -14,7 +14,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option
 from sbert_app.jobs.declaring.option import choice, flag, json_object, number, option, sentence, whole
-from sbert_app.jobs.search.open_corpus import HINT, NO_HITS, OFFERED, Within, encoder_of, query_caution
+from sbert_app.jobs.search.open_corpus import HINT, NO_HITS, NO_WORDS, OFFERED, Within, encoder_of, query_caution
 from sbert_app.jobs.search.ranked_hits import at_least, different_texts, encode_query, hits_of, reranked
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
@@ -22,7 +22,9 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors, unit_rows
 from sbert_app.wording import plural
 
-FOR_ANSWERS = "The cross-encoder for re-ranking. The bundled one grades likeness: name one that was trained to rank answers."
+FOR_ANSWERS = (
+    "For re-ranking; with --rerank alone the bundled one, which grades likeness: better one that was trained to rank answers."
+)
 WAYS = "; ".join(f"{name}, {meaning}" for name, meaning in RANKINGS.items())
 RERANKED = 30  # hits scored by the cross-encoder, one forward pass each
 
@@ -37,8 +39,11 @@ class SearchOptions:
         None,
     )
     hybrid: bool = option("The same as the ranking hybrid.", flag("hybrid"), False)
-    rerank: bool = option("Order the best 30 hits by a cross-encoder, which reads query and text together.", flag("rerank"), False)
-    cross_encoder: str = cross_encoder_option(DEFAULT_CROSS_ENCODER, FOR_ANSWERS)
+    rerank: bool = option(
+        "Order the best 30 hits, or all that are asked for, by a cross-encoder: it reads query and text together.",
+        flag("rerank"), False,
+    )  # fmt: skip
+    cross_encoder: str = cross_encoder_option("", FOR_ANSWERS)
     ranking: str = option(f"How hits are ranked: {WAYS}.", choice("ranking", RANKINGS), DEFAULT_RANKING)
     least: float | None = option(
         "Instead of the best hits every text with a cosine of at least this, and all its rows.", number("cosine", -1, 1), None
@@ -49,12 +54,17 @@ class SearchOptions:
     def way(self) -> str:
         """One of RANKINGS. Raises UserError for two that are asked for, and for one that has no least cosine."""
         if self.least is not None:
-            if self.hybrid or self.rerank or self.ranking not in ("", DENSE, DEFAULT_RANKING):
+            if self.hybrid or self.reranker or self.ranking not in ("", DENSE, DEFAULT_RANKING):
                 raise UserError(f"A least cosine goes with the ranking '{DENSE}' alone: leave the other out.")
             return DENSE
         if self.hybrid and self.ranking not in ("", HYBRID, DEFAULT_RANKING):
             raise UserError(f"Hybrid is the ranking '{HYBRID}', not '{self.ranking}': leave one of the two out.")
         return HYBRID if self.hybrid else self.ranking or DEFAULT_RANKING
+
+    @property
+    def reranker(self) -> str:
+        """The cross-encoder that orders the hits, "" for none."""
+        return self.cross_encoder or (DEFAULT_CROSS_ENCODER if self.rerank else "")
 
     @property
     def reads_all(self) -> bool:
@@ -80,7 +90,8 @@ def search_job(call: Call, options: SearchOptions) -> Steps:
     collection = {"collection": asdict(result.store)} if result.store else {}
     answer = {"hits": [asdict(hit) for hit in result.hits], "milliseconds": result.milliseconds, "cautions": list(result.cautions)}
     so_far = {} if result.read is None else {"read": result.read}
-    yield Outcome(answer | collection | so_far, [*(lines or [NO_HITS]), *result.cautions])
+    none = NO_WORDS if result.ranking == WORDS else NO_HITS
+    yield Outcome(answer | collection | so_far, [*(lines or [none]), *result.cautions])
 
 
 def _shown(hit: Hit) -> str:
@@ -91,8 +102,8 @@ def _shown(hit: Hit) -> str:
 
 def search(bench: Workbench, session: Session, asked: SearchOptions) -> SearchResult:
     """Find what answers the query in the open corpus. Raises UserError without a corpus."""
-    if asked.rerank:
-        cross = bench.registry.pair_scorer(asked.cross_encoder)
+    if asked.reranker:
+        cross = bench.registry.pair_scorer(asked.reranker)
         wide = _ranked(bench, _opened(session), replace(asked, top=max(asked.top, RERANKED)))
         result = reranked(bench.device, wide, asked.top, cross)
     else:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 HINT = "Type what you are looking for."
 NO_HITS = "No row fits the filters. Remove one to see hits."
+NO_WORDS = "No row that is searched has a word of the query: rank by meaning."
 OFFERED = (MAXSIM, DENSE)  # ways to rank a collection, the first by default
 SAMPLED, BEGINNING = 1_000, 300  # rows of a corpus, characters of each
 LEAST_ROWS, LEAST_SHARE = 2, 0.04  # of the sampled rows: below it, they are quotations and names

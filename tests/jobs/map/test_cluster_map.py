@@ -21,7 +21,7 @@ from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.map import kept
 from sbert_app.jobs.map.job import MAP, ClusterOptions, compare_model, draw, place_query, regroup, remove_query
 from sbert_app.jobs.map.kept import begins, current_map, draws, other_models, preview
-from sbert_app.mapping.clusters import AGGLOMERATIVE, DENSITY, K_MEANS
+from sbert_app.mapping.clusters import AGGLOMERATIVE, DENSITY, K_MEANS, cluster
 from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.session import Session
 from sbert_app.tables import Table
@@ -176,6 +176,8 @@ def test_regrouping_leaves_the_points_and_the_outlier_share_only_joins(shared_be
     assert fewer.uncut is corpus_map.uncut and fewer.clustering.outliers <= 9
     assert regroup(shared_bench, session, ClusterOptions.read(K_MEANS, "7", 0)).clustering.count == 7
     assert ClusterOptions.read(K_MEANS, " AUTO ").count is None
+    few = cluster(np.array([[0, 0], [0, 1], [1, 0], [1, 0]], np.float32), np.eye(4, dtype=np.float32), count=30)
+    assert few.count == 3 and few.how == "as many as there are different points, 30 were asked for"
 
 
 def test_a_query_lies_among_its_nearest_rows_and_colours_the_map(shared_bench, session):
