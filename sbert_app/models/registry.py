@@ -166,7 +166,8 @@ class Registry:
 
     def _load(self, of: type[Model], name: str) -> Model:
         if (kind := self.kind(name)) != of.kind:
-            raise UserError(f"The model {quoted(name)} is of kind {kind}; this needs a model of kind {of.kind}.")
+            needed = f"this needs a model of kind {of.kind}. Evaluation measures all kinds."
+            raise UserError(f"The model {quoted(name)} is of kind {kind}; {needed}")
         load = LOADERS.get(name, of.from_folder)
         if name == DEFAULT_ENCODER and self.hardware.device.type == "cpu":
             load = bundled_encoder
