@@ -95,6 +95,7 @@ def test_on_a_phone_an_upload_becomes_a_column_and_all_comes_back_after_a_reload
     choose(page, "eval-sets", "mine")
     measure(page)
     expect(page.locator("#eval-chart .js-plotly-plot")).to_be_visible()  # axe refuses Gradio's own empty plot
+    expect(page.locator("#eval-words")).to_contain_text("mine: Read as scored, columns sentence1, sentence2, score.")
     assert faults(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= 390
     page.reload()
     expect(page.locator("#eval-grid th small").first).to_contain_text("Spearman, 5 pairs")

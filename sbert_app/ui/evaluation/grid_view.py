@@ -8,6 +8,7 @@ from sbert_app.evaluation.paper import SOURCE
 from sbert_app.grid import systems
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.export import published
+from sbert_app.grid.reading import OWN
 from sbert_app.grid.result import SEEN_MARK, Grid, Place, difference
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, duration, plural, spoken, times_100
@@ -137,7 +138,7 @@ def stage(grid: Grid, choice: systems.Choice, place: Place | None, waiting: str)
 
 
 def in_words(grid: Grid, choice: systems.Choice) -> Markup:
-    """One sentence for each data set: which system is best, and by how much or whether that may be chance."""
+    """Of each data set which system is best, and by how much or whether that may be chance; what to mind; how files were read."""
     sentences = [sentence for number in range(len(grid.data_sets)) if (sentence := _sentence(grid, number, choice.model))]
     reasons: dict[str, list[str]] = {}
     for (system, _), cell in grid.cells.items():
@@ -148,7 +149,8 @@ def in_words(grid: Grid, choice: systems.Choice) -> Markup:
     made = [f"{data.name} {data.purpose}" for data in grid.data_sets if data.purpose]
     seen = grid.seen(lambda system: name_of(system, choice.model))
     no_mean = NO_MEAN if len(grid.data_sets) > 1 and len(grid.like) < 2 else ""
-    return html.notes([*sentences, *made, *seen, *empty, no_mean, *grid.unreadable])
+    read = [f"{data.name}: {note}" for data in grid.data_sets if data.name not in OWN for note in data.notes]
+    return html.notes([*sentences, *made, *seen, *empty, no_mean, *read, *grid.unreadable])
 
 
 def _sentence(grid: Grid, number: int, model: str) -> str:
