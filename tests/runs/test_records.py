@@ -44,6 +44,7 @@ def test_a_result_is_read_and_written_as_before(run):
         "tried": {},
         "objective": "",
         "against": None,
+        "cut": 0.0,
     }  # which came later
     assert summary(result)["difference"]["pearson"] == written["verdict"]["changes"][1]["difference"] | {"p": 0.817}
     assert [summary(result)[key] for key in ("examples", "split", "curve", "head")] == [

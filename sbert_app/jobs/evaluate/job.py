@@ -170,11 +170,12 @@ def _summary(grid: Grid) -> dict[str, Any]:
 def _facts(cell: Cell | str, data: DataSet) -> dict[str, Any]:
     if isinstance(cell, str):
         return {"reason": cell}
-    facts = {"model": cell.model, **cell.measures, "interval": [cell.low, cell.high], "sentences": cell.sentences}
+    facts = {"model": cell.model, **cell.measures, "interval": [cell.low, cell.high]}
+    facts |= {"examples": data.size, "sentences": cell.sentences}
     facts |= {"protocol": cell.protocol} if cell.protocol else {}
     facts |= {"intervals": cell.intervals} if cell.intervals else {}
     facts |= {"seconds": cell.seconds, "day": cell.day, "seen": cell.seen, "subsets": cell.subsets}
-    return facts | {"examples": data.size, "notes": [*data.notes]}
+    return facts | {"notes": [*data.notes]}
 
 
 def _protocols(grid: Grid) -> list[str]:
