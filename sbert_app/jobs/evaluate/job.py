@@ -174,7 +174,7 @@ def _facts(cell: Cell | str, data: DataSet) -> dict[str, Any]:
     facts |= {"examples": data.size, "sentences": cell.sentences}
     facts |= {"protocol": cell.protocol} if cell.protocol else {}
     facts |= {"intervals": cell.intervals} if cell.intervals else {}
-    facts |= {"seconds": cell.seconds, "day": cell.day, "seen": cell.seen, "subsets": cell.subsets}
+    facts |= {"subsets": cell.subsets, "seconds": cell.seconds, "day": cell.day, "seen": cell.seen}
     return facts | {"notes": [*data.notes]}
 
 
