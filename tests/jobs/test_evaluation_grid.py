@@ -123,7 +123,7 @@ def test_every_system_gives_its_row(shared_bench, scored, model_folder):
     assert list(results) == systems
     for result in results.values():
         assert list(result)[:6] == ["model", "spearman", "pearson", "interval", "examples", "sentences"]
-        assert list(result)[6:] == ["seconds", "day", "seen", "notes"]
+        assert list(result)[6:] == ["seconds", "day", "seen", "notes", "subsets"]
         assert result["interval"][0] < result["spearman"] < result["interval"][1]
         assert result["sentences"] == 240 and result["seconds"] > 0
     assert results[CROSS]["spearman"] > results[SBERT]["spearman"]
