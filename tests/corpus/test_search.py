@@ -103,6 +103,13 @@ def test_words_of_a_sentence_of_stop_words_are_kept():
     assert tokenize("The parcel is late") == ["parcel", "late"]
 
 
+def test_japanese_and_chinese_are_found_by_their_characters():
+    lexical = LexicalIndex.build(["返金してください。", "荷物が届きません", "请退还我的钱", "我的包裹没有到", "カードが使えない"])
+    queries = {"返金": 0, "荷物": 1, "退还": 2, "包裹": 3, "カード": 4}
+    assert {query: int(lexical.scores(query).argmax()) for query in queries} == queries
+    assert tokenize("Refund を 3 Karten") == ["refund", "を", "3", "karten"]
+
+
 DATES = ["2026-01-05", "2026-03-31", "2026-04-01", ""]
 METADATA = pd.DataFrame({"team": ["A", "B", "A", ""], "cost": ["5", "12", "7.5", "n/a"], "date": DATES})
 

@@ -20,7 +20,8 @@ Tick = Callable[[], None]  # called between steps, may raise
 
 K1, B = 1.2, 0.75  # the usual parameters of BM25
 HELD_ONCE = 1 / (1 + K1)  # what a word that occurs once in a row of average length adds to its score, times its rarity
-WORD = re.compile(r"\w+")
+CHARACTERS = r"\u3041-\u309f\u3400-\u9fff"  # of Japanese and Chinese, written without spaces: each is a word, as Lucene has it
+WORD = re.compile(rf"[^\W{CHARACTERS}]+|[{CHARACTERS}]")
 SENTENCE_END = re.compile(r"(?<=[.!?…])(?P<quotes>[\"'”’)\]]*)\s+|(?<=[。！？])|\n+")
 NO_WORD = ""  # the token of a sentence without words; no query contains it
 STOP_WORDS = frozenset(  # they carry no topic; if indexed, "how do I" would outweigh the noun of a question
