@@ -51,9 +51,7 @@ def read_quotas(path: str) -> Quotas:
             raise ValueError(f"tables must be of {', '.join(f'[{kind}.{period}]' for kind, period in HOSTED_QUOTAS)}")
     except (OSError, ValueError, TypeError, AttributeError) as error:
         names = ", ".join(each.name for each in fields(Quota))
-        raise UserError(
-            f"SBERT_STUDIO_QUOTAS is {path!r}, which is no table of {names}: {str(error).removeprefix('Quota.__init__() ')}."
-        ) from None
+        raise UserError(f"SBERT_STUDIO_QUOTAS is {path!r}, which is no table of {names}: {error}.") from None
     return quotas
 
 

@@ -13,7 +13,7 @@ from sbert_app.bulk.checkpoint import Shards
 from sbert_app.bulk.encoding import MISSING, TICK_SECONDS, RayEngine, ThisProcess
 from sbert_app.bulk.pieces import Cutter, Piece
 from sbert_app.bulk.preparing import BulkPlan, prepare
-from sbert_app.bulk.reading import list_files, passed_over
+from sbert_app.bulk.reading import list_files
 from sbert_app.bulk.request import Request, Summary
 from sbert_app.bulk.storing import CollectionWriter, ParquetWriter, finish, readable, store
 from sbert_app.errors import UserError
@@ -29,11 +29,12 @@ def run(request: Request, settings: Settings) -> Iterator[Step[Summary]]:
         raise UserError(MISSING)
     with ExitStack() as stack:
         stack.callback(_alone(work, request).release)
-        plan = prepare(request, list_files(request.files), settings, work)
+        files, others = list_files(request.files)
+        plan = prepare(request, files, settings, work)
         if plan.collection:
             stack.callback(plan.collection.close)
         yield Step(plan.outlook())
-        summary = Summary(plan.facts.model, plan.facts.dim, len(plan.paths), passed_over=passed_over(request.files), work=str(work))
+        summary = Summary(plan.facts.model, plan.facts.dim, len(plan.paths), passed_over=[*map(str, others)], work=str(work))
         shards = Shards(work / "shards")
         writer = _writer(plan)
         engine = _engine(plan, settings, shards, work, stack)

@@ -50,27 +50,19 @@ class Tally:
             self.examples.append(f"{file}, row {row:,}: {reason}")
 
 
-def list_files(names: Sequence[str]) -> list[Path]:
-    """The files, each once, in the order of their paths. Raises UserError for a name of none."""
-    return sorted({path for name in names for path in _files(name)})
-
-
-def passed_over(names: Sequence[str]) -> list[str]:
-    """The files in folders among these names that have another format."""
-    folders = [path for name in names if (path := Path(name).expanduser()).is_dir()]
-    return sorted({str(file) for folder in folders for file in _visible(folder) if not kind_of(file.name, KINDS)})
-
-
-def _visible(folder: Path) -> Iterator[Path]:
-    files = (file for file in folder.rglob("*") if file.is_file())
-    return (file for file in files if not any(name.startswith(HIDDEN) for name in file.relative_to(folder).parts))
+def list_files(names: Sequence[str]) -> tuple[list[Path], list[Path]]:
+    """The files, each once, in the order of their paths, and those in folders of other formats. UserError for a name of none."""
+    files = [path for name in names for path in _files(name)]
+    fitting = {path.resolve() for path in files if kind_of(path.name, KINDS)}
+    return sorted(fitting), sorted({path.resolve() for path in files} - fitting)
 
 
 def _files(name: str) -> list[Path]:
     path = Path(name).expanduser()
     if path.is_dir():
-        files = [file.resolve() for file in _visible(path) if kind_of(file.name, KINDS)]
-        if not files:
+        visible = (file for file in path.rglob("*") if not any(name.startswith(HIDDEN) for name in file.relative_to(path).parts))
+        files = [file for file in visible if file.is_file()]
+        if not any(kind_of(file.name, KINDS) for file in files):
             raise UserError(f"The folder '{name}' holds no file that can be indexed. Formats: {', '.join(KINDS)}.")
         return files
     matches = [path] if path.is_file() else []
@@ -81,7 +73,7 @@ def _files(name: str) -> list[Path]:
     for match in matches:
         if not kind_of(match.name, KINDS):
             raise UserError(f"'{match.name}' is not a format that can be indexed as a stream. Use one of {', '.join(KINDS)}.")
-    return [match.resolve() for match in matches]
+    return matches
 
 
 def chunks(path: Path, tally: Tally) -> Iterator[Chunk]:

@@ -96,8 +96,8 @@ def read_folder(folder: Path, limits: Limits) -> Iterator[DataSet | UserError]:
     """Yield the data sets of a folder and of the folders in it, or for one that cannot be read, why.
 
     Labelled sentences in files named X_train, X_dev and X_test are one data set. Of pairs each file is one; labelled pairs in files
-    with such names are besides a further one, X, to learn a classifier from. Files named alike in two folders have the folder in
-    their names; in one folder only the first is read.
+    with such names are besides a further one, X, to learn a classifier from. Files named alike in two folders are named with their
+    folders; in one folder only the first is read.
     """
     files = sorted({path for pattern in FILES for path in folder.rglob(pattern)})
     if not files:
@@ -115,7 +115,8 @@ def read_folder(folder: Path, limits: Limits) -> Iterator[DataSet | UserError]:
             yield error
     yield from _retrieval(tables)
     counts = Counter(map(plain_name, tables))
-    names = {path: f"{path.parent.name}/" * (counts[plain_name(path)] > 1) + plain_name(path) for path in tables}
+    names = {path: plain_name(path) for path in tables}
+    names |= {path: (path.relative_to(folder).parent / name).as_posix() for path, name in names.items() if counts[name] > 1}
     sentences = _parts(tables, lambda frame: not has_pairs(frame))
     grouped = {path for parts in sentences for path in parts.values()}
     for parts in sorted([*sentences, *({"train": path} for path in tables if path not in grouped)], key=itemgetter("train")):

@@ -105,10 +105,10 @@ def joined(
             f"The class '{classes[rare]}' has {counts[rare]:,} rows to learn from. Folds need at least "
             f"{LEAST_ROWS} of each class: add rows, or remove those of this class."
         )
-    rows = [set(zip(*part, strict=True)) for part in columns]
-    if test and (shared := len(rows[0] & rows[1])):
-        same = f"{shared:,} of the {len(rows[1]):,} different rows of the test part are also learnt from: its figure is too high."
-        notes = [*notes, same]
+    if test:
+        learnt, tested = (set(zip(*part, strict=True)) for part in columns[:2])
+        shared = f"{len(learnt & tested):,} of the {len(tested):,} different rows of the test part are also learnt from"
+        notes = [*notes, f"{shared}: its figure is too high."] if learnt & tested else notes
     return LabelledSentences(whole[0], targets.astype(np.int64), classes.tolist(), masks[0], masks[1], partners, notes=tuple(notes))
 
 

@@ -96,7 +96,7 @@ print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 def test_a_file_named_three_times_is_read_once(write, tmp_path):
     path = write("a.csv", "text\nx\n")
     (tmp_path / "link.csv").symlink_to(path)
-    assert list_files([str(path), f"{tmp_path}/*.csv", str(tmp_path)]) == [path.resolve()]
+    assert list_files([str(path), f"{tmp_path}/*.csv", str(tmp_path)])[0] == [path.resolve()]
 
 
 def test_a_folder_is_read_with_its_folders_but_not_what_tools_leave_there(write, tmp_path):
@@ -104,14 +104,14 @@ def test_a_folder_is_read_with_its_folders_but_not_what_tools_leave_there(write,
         write(name, "x\n")
     (tmp_path / "deep" / "er").mkdir(parents=True)
     (tmp_path / "deep" / "er" / "c.parquet").write_bytes(b"")
-    names = [path.name for path in list_files([str(tmp_path)])]
-    assert names == ["a.txt", "b.jsonl.gz", "c.parquet"]
-    assert [path.name for path in list_files([f"{tmp_path}/**/*.parquet"])] == ["c.parquet"]
+    files, others = ([path.name for path in paths] for paths in list_files([str(tmp_path)]))
+    assert files == ["a.txt", "b.jsonl.gz", "c.parquet"] and others == ["notes.pdf"]
+    assert [path.name for path in list_files([f"{tmp_path}/**/*.parquet"])[0]] == ["c.parquet"]
 
 
 def test_a_name_with_the_signs_of_a_pattern_is_a_file_if_there_is_one(write):
     path = write("a[1].csv", "text\nx\n")
-    assert list_files([str(path)]) == [path.resolve()]
+    assert list_files([str(path)]) == ([path.resolve()], [])
 
 
 def test_endings_are_read_in_any_case():

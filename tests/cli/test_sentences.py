@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sbert_app import __version__
-from sbert_app.jobs.search.open_corpus import NO_WORDS
+from sbert_app.jobs.search.open_corpus import no_hits
 
 ROOT = Path(__file__).parents[2]
 TICKETS = str(ROOT / "assets" / "examples" / "support_tickets.csv")
@@ -39,7 +39,7 @@ def test_a_named_cross_encoder_ranks_and_words_that_no_row_has_are_no_filter(she
         shell("search", TICKETS, "--query", "card", "--top", "2", "--cross-encoder", "cross-MiniLM-L6-stsb", "--json")[0]
     )
     assert all(hit["cross_score"] is not None for hit in found["hits"])
-    assert shell("search", TICKETS, "--query", "zzzqqq", "--ranking", "words")[0] == f"{NO_WORDS}\n"
+    assert shell("search", TICKETS, "--query", "zzzqqq", "--ranking", "words")[0] == f"{no_hits('words')}\n"
 
 
 def test_rows_without_an_embedding_are_told(shell, write, tmp_path):

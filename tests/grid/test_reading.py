@@ -91,12 +91,12 @@ def test_labelled_pairs_in_parts_are_besides_something_to_learn_from(tmp_path):
 
 
 def test_files_named_alike_are_all_measured_or_said_to_be_unread(tmp_path):
-    files = {"2012/pairs.tsv": PAIRS, "2013/pairs.tsv": PAIRS.replace("a dog", "one dog"), "trec_train.tsv": CLASSED}
+    files = {"sts/a/pairs.tsv": PAIRS, "nli/a/pairs.tsv": PAIRS.replace("a dog", "one dog"), "trec_train.tsv": CLASSED}
     files |= {"TREC_train.txt.tsv": CLASSED, "trec_Test.tsv": CLASSED, "m.tsv": paired(12), "M_train.tsv": paired(40)}
     files |= {"m_test.tsv": paired(12), "corpus.tsv": "id\ttext\n1\ta cat\n", "corpus_notes.tsv": PAIRS}
     files |= {"queries.tsv": "id\ttext\n1\ta cat\n", "qrels.tsv": "query-id\tcorpus-id\tscore\n1\t1\t1\n"}
     for name, content in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(content)
     read = list(read_folder(tmp_path, LIMITS))
     assert [str(error) for error in read if isinstance(error, UserError)] == [
@@ -104,7 +104,7 @@ def test_files_named_alike_are_all_measured_or_said_to_be_unread(tmp_path):
     ]
     names = [data.name for data in read if isinstance(data, DataSet)]
     assert sorted(names) == sorted([
-        "2012/pairs", "2013/pairs", "TREC_train", "m", "M_train", "m_test", "M", "corpus_notes", tmp_path.name,
+        "sts/a/pairs", "nli/a/pairs", "TREC_train", "m", "M_train", "m_test", "M", "corpus_notes", tmp_path.name,
     ])  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from sbert_app.evaluation.verdict import Change
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.score_pairs import open_pairs, score_opened
+from sbert_app.jobs.search.open_corpus import no_hits
 from sbert_app.jobs.similarity.job import ListComparison
 from sbert_app.jobs.similarity.pair import compare
 from sbert_app.labelled.example_set import Separation
@@ -123,7 +124,7 @@ def test_copies_are_counted_on_the_card_and_weak_hits_stand_below_a_line():
     assert 'class="weak"' not in search.results(replace(by_words_too, ranking="words"))
     re_ranked = replace(result, hits=[replace(hit, cross_score=0.5) for hit in hits])
     assert 'class="weak"' not in search.results(re_ranked)  # its order is not that of the cosine
-    assert search.NO_WORDS in search.results(result, replace(result, hits=[]))
+    assert no_hits("words") in search.results(result, replace(result, hits=[]))
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.44, "0.4 s"), (12.2, "12 s"), (200, "3 min 20 s"), (7_502, "2 h 5 min")])

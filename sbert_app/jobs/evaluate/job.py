@@ -88,11 +88,6 @@ def evaluate(call: Call, options: EvaluateOptions) -> Steps:
         yield _of_one(call, grid)
 
 
-def _asks_for_measures(options: EvaluateOptions) -> bool:
-    """Whether a single file is measured and nothing else is asked for: the outcome for pairs is then their measures alone."""
-    return not (options.data or options.mteb or options.tasks)
-
-
 def _read(call: Call, options: EvaluateOptions) -> tuple[tuple[DataSet, ...], tuple[str, ...]]:
     """The data sets with the tasks that are asked for, and which files could not be read. Raises UserError without any."""
     limits, tasks, quick = call.bench.settings.limits, options.tasks, options.quick
@@ -108,7 +103,7 @@ def _read(call: Call, options: EvaluateOptions) -> tuple[tuple[DataSet, ...], tu
     if call.table is None:
         raise UserError("Give a file of pairs or labelled sentences, or a folder of them with --data.")
     table, name = call.table, plain_name(call.table.name)
-    if _asks_for_measures(options) and has_pairs(table.frame) and judged_columns(table.frame) is None:
+    if not (options.mteb or tasks) and has_pairs(table.frame) and judged_columns(table.frame) is None:
         return (read_pairs(table, limits, name),), ()  # questions with answers too
     data = read_data_set(table, limits, name)
     if not (data_sets := tuple(by_tasks(data, tasks, quick))):
@@ -123,13 +118,11 @@ def _of_one(call: Call, grid: Grid) -> Outcome:
     (data,), lines = grid.data_sets, []
     summary = _summary(grid)[data.name]
     for cell in grid.measured.values():
-        measures, count = cell.measures, data.amount
-        if isinstance(data, PairSet):
-            measures, count = measures | _of_head(call, cell, data.examples), f"{data.size:,} examples"
-            summary[cell.system] |= measures
+        measures = cell.measures | (_of_head(call, cell, data.examples) if isinstance(data, PairSet) else {})
+        summary[cell.system] |= measures
         figures = "  ".join(f"{name} {100 * value:.2f}" for name, value in measures.items())
         between = f"95 % interval {100 * cell.low:.2f} to {100 * cell.high:.2f}"
-        lines.append(f"{cell.system:14} {figures}  ({between}, {count}, {cell.seconds:.1f} s on {cell.day})")
+        lines.append(f"{cell.system:14} {figures}  ({between}, {data.amount}, {cell.seconds:.1f} s on {cell.day})")
     return Outcome(summary, [*lines, *_reasons(grid), *grid.seen(), *_protocols(grid)], failed=_lacks(grid))
 
 

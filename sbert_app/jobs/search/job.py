@@ -14,7 +14,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option
 from sbert_app.jobs.declaring.option import choice, flag, json_object, number, option, sentence, whole
-from sbert_app.jobs.search.open_corpus import HINT, NO_HITS, NO_WORDS, OFFERED, Within, encoder_of, query_caution
+from sbert_app.jobs.search.open_corpus import HINT, OFFERED, Within, encoder_of, no_hits, query_caution
 from sbert_app.jobs.search.ranked_hits import at_least, different_texts, encode_query, hits_of, reranked
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
@@ -90,8 +90,7 @@ def search_job(call: Call, options: SearchOptions) -> Steps:
     collection = {"collection": asdict(result.store)} if result.store else {}
     answer = {"hits": [asdict(hit) for hit in result.hits], "milliseconds": result.milliseconds, "cautions": list(result.cautions)}
     so_far = {} if result.read is None else {"read": result.read}
-    none = NO_WORDS if result.ranking == WORDS else NO_HITS
-    yield Outcome(answer | collection | so_far, [*(lines or [none]), *result.cautions])
+    yield Outcome(answer | collection | so_far, [*(lines or [no_hits(result.ranking)]), *result.cautions])
 
 
 def _shown(hit: Hit) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.filters import FilterColumn, filter_columns
 from sbert_app.corpus.hits import MAXSIM, MOST_ROWS, RANKINGS, FormerIndex
-from sbert_app.corpus.indexed import DENSE, IndexedCorpus
+from sbert_app.corpus.indexed import DENSE, WORDS, IndexedCorpus
 from sbert_app.corpus.reader import free_names
 from sbert_app.errors import UserError
 from sbert_app.explain.cautions import unread
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
 
 HINT = "Type what you are looking for."
-NO_HITS = "No row fits the filters. Remove one to see hits."
-NO_WORDS = "No row that is searched has a word of the query: rank by meaning."
 OFFERED = (MAXSIM, DENSE)  # ways to rank a collection, the first by default
 SAMPLED, BEGINNING = 1_000, 300  # rows of a corpus, characters of each
 LEAST_ROWS, LEAST_SHARE = 2, 0.04  # of the sampled rows: below it, they are quotations and names
@@ -97,6 +95,12 @@ def corpus_caution(encoder: "Encoder", sentences: Sequence[str]) -> tuple[str, .
 def unread_reason(encoder: "Encoder", text: str) -> str:
     """Why a model hardly reads a text, "" if it does."""
     return unread(text, encoder.split(text), encoder.pieces_a_sample_word)
+
+
+def no_hits(ranking: str) -> str:
+    """Why a search found nothing."""
+    by_words = "No row that is searched has a word of the query: rank by meaning."
+    return by_words if ranking == WORDS else "No row fits the filters. Remove one to see hits."
 
 
 def weak_below(bench: Workbench, session: Session) -> float:

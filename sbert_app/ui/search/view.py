@@ -12,7 +12,7 @@ from sbert_app.corpus.passages import COST
 from sbert_app.corpus.ranking.lexical import tokenize
 from sbert_app.corpus.ranking.missed import BM25, CUT, MEANING, TOGETHER, WORD_BY_WORD, Miss, Standing, quoted
 from sbert_app.corpus.reader import free_names
-from sbert_app.jobs.search.open_corpus import NO_HITS, NO_WORDS, Fitting, Judgements
+from sbert_app.jobs.search.open_corpus import Fitting, Judgements, no_hits
 from sbert_app.ui.kit import html
 from sbert_app.ui.search.hit_view import card
 from sbert_app.wording import amount
@@ -57,8 +57,7 @@ def results(
     judged = judged or {}
     query = Markup('<div data-query="{}">{}</div>')
     if not result.hits:
-        none = html.empty(NO_WORDS if result.ranking == WORDS else NO_HITS)
-        return query.format(result.query, none + html.cautions(result.cautions))
+        return query.format(result.query, html.empty(no_hits(result.ranking)) + html.cautions(result.cautions))
     records = _records(result)
     total = f"Best {result.extent} in {sum(result.milliseconds.values()):,.0f} ms{_ranked_by(result)}"
     index = f"{result.store.index} · " if result.store else ""
@@ -68,7 +67,7 @@ def results(
     if other is None:
         return query.format(result.query, head + _hits(result, judged) + _more(result))
     if not other.hits:
-        return query.format(result.query, html.empty(f"Nothing beside the hits. {NO_WORDS}") + head + _hits(result, judged))
+        return query.format(result.query, html.empty(f"Nothing beside the hits. {no_hits(WORDS)}") + head + _hits(result, judged))
     sections = (
         Markup("<section><h3>{}</h3>{}</section>").format(_title(side), _hits(side, judged, against))
         for side, against in ((result, other), (other, result))
