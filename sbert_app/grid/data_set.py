@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from sbert_app.errors import UserError
 from sbert_app.evaluation.agreement import rank_shares
 from sbert_app.evaluation.metrics import resampled
-from sbert_app.evaluation.verdict import METRICS, measure
+from sbert_app.evaluation.verdict import LEAST_HELD_OUT, METRICS, measure
 from sbert_app.grid.systems import Embed, System
 from sbert_app.labelled.example_set import seen_by
 from sbert_app.labelled.examples import Examples
 from sbert_app.vectors import Array
-from sbert_app.wording import amount, short
+from sbert_app.wording import amount, plural, short
 
 RETRIEVAL, CLASSES, PAIR_CLASSES, CLUSTERS = "retrieval", "classes", "pair classes", "clusters"
 TASKS = {  # what a system has to do
@@ -97,6 +97,12 @@ class DataSet(ABC):
         """The examples in words, such as "1,379 pairs" or "1 query"."""
         units = UNITS[self.task]
         return amount(self.size, units.replace("ies", "ys")[:-1], units)
+
+    @property
+    def remarks(self) -> list[str]:
+        """The notes, and that the examples are too few to tell systems apart: resamples of one query are all alike."""
+        few = f"{self.amount} {plural(self.size, 'is', 'are')} too few to tell systems apart: at least {LEAST_HELD_OUT} are needed."
+        return [*self.notes, *([few] if self.size < LEAST_HELD_OUT else [])]
 
     @property
     def groups(self) -> NDArray[np.int64]:

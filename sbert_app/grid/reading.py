@@ -14,7 +14,6 @@ import numpy as np
 
 from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
-from sbert_app.evaluation.verdict import LEAST_HELD_OUT
 from sbert_app.grid.classes import Classes, Clusters
 from sbert_app.grid.data_set import CLASSES, CLUSTERS, TASKS, DataSet, PairSet
 from sbert_app.grid.ranking import Retrieval
@@ -32,7 +31,6 @@ FILES = ("*.csv", "*.tsv", "*.jsonl", "*.parquet", "*.csv.gz", "*.tsv.gz", "*.js
 SUBSETS = ("subset", "genre", "topic")  # names of a column of subsets
 MOST_SUBSETS = 30
 MOST_FILES = 100  # of a folder
-FEW = f"With fewer than {LEAST_HELD_OUT} {{}}, figures and differences between systems are hardly more than chance"
 MOST_PARTNERS = 10_000  # pairs that belong together: each first sentence is compared with every second one
 PART = re.compile(r"(?P<stem>.+)_(?P<part>train|dev|test)", re.IGNORECASE)
 TRIPLETS = "triplets"
@@ -61,9 +59,7 @@ def read_data_set(
     """
     name = name or table.name
     if (judged := read_judgements(table, corpus)) is not None:
-        few = [f"{FEW.format('queries')}: judge more."] if len(judged[0].queries) < LEAST_HELD_OUT else []
-        notes = [*judged[1], *few]
-        return Retrieval(name, judged[0], notes=notes)
+        return Retrieval(name, judged[0], notes=judged[1])
     if (answers := read_answers(table)) is not None:
         return Retrieval(name, answers)
     if not has_pairs(table.frame):
@@ -88,8 +84,7 @@ def read_pairs(table: Table, limits: Limits, name: str = "") -> PairSet:
     rows = np.searchsorted(table.rows, reading.examples.rows)
     values = table.frame[column].to_numpy()[rows].tolist() if column else []
     subsets = tuple(values) if 2 <= len(set(values)) <= MOST_SUBSETS else ()  # many values, or one, are no subsets
-    notes = [*reading.remarks, *([f"{FEW.format('examples')}."] if len(reading.examples) < LEAST_HELD_OUT else [])]
-    return PairSet(name or table.name, reading.examples, notes=notes, subsets=subsets)
+    return PairSet(name or table.name, reading.examples, notes=reading.remarks, subsets=subsets)
 
 
 def read_folder(folder: Path, limits: Limits) -> Iterator[DataSet | UserError]:

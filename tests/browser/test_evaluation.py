@@ -90,7 +90,7 @@ def test_on_a_phone_an_upload_becomes_a_column_and_all_comes_back_after_a_reload
     (tmp_path / "mine.csv").write_text(PAIRS)
     page.locator("#eval-file input[type=file]").set_input_files(tmp_path / "mine.csv")
     expect(page.locator("#eval-sets")).to_contain_text("mine")
-    expect(page.locator("#eval-stage").get_by_text("With fewer than 20 examples")).to_be_visible()
+    expect(page.locator("#eval-stage").get_by_text("5 pairs are too few to tell systems apart")).to_be_visible()
     choose(page, "eval-systems", "tf-idf", "Word overlap")
     choose(page, "eval-sets", "mine")
     measure(page)

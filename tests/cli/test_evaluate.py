@@ -15,7 +15,7 @@ def test_a_folder_is_a_table_of_systems_and_data_sets(shell, tmp_path):
     assert lines[0] == "| system | pairs | topics |" and lines[2].startswith("| word-vectors |")
     assert "word-overlap on topics: Scores pairs only" in out and "same.csv: Every score" in out and "tf-idf on pairs" in err
     alone = json.loads(shell("evaluate", tmp_path / "pairs.csv", "--systems", "tf-idf", "--json")[0])["tf-idf"]
-    few = "With fewer than 20 examples, figures and differences between systems are hardly more than chance."
+    few = "3 pairs are too few to tell systems apart: at least 20 are needed."
     assert alone["seen"] == 0 and alone["notes"] == ["Read as scored, columns sentence1, sentence2, score.", few]
     summary = json.loads(shell("evaluate", "--data", tmp_path, "--systems", "tf-idf", "--tasks", "scored", "--json", status=1)[0])
     assert summary["pairs"]["tf-idf"]["examples"] == 3

@@ -80,7 +80,7 @@ def test_other_tables_hold_no_judgements(judged, write):
     for content in ("query,passage,score\na b,c d,1\ne f,g h,0\n", "question,answer,label\na,b,1\n", "text,label\na,b\n"):
         assert judged(content) is None
     data = read_data_set(read_table(write("judged.csv", "query,row,relevance\nwet,2,1\n"), Limits()), Limits(), corpus=CORPUS)
-    assert data.task == RETRIEVAL and data.size == 1 and data.measure == "ndcg_at_10" and "judge more" in data.notes[0]
+    assert data.task == RETRIEVAL and data.size == 1 and data.measure == "ndcg_at_10" and "1 query is too few" in data.remarks[-1]
 
 
 def tables(write, *contents):

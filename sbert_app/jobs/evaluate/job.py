@@ -69,7 +69,7 @@ def evaluate(call: Call, options: EvaluateOptions) -> Steps:
     if options.mteb is not None:
         check_known(grid)
     several = len(data_sets) > 1
-    yield from (Step(f"{data.name}: {note}" if several else note) for data in data_sets for note in data.notes)
+    yield from (Step(f"{data.name}: {note}" if several else note) for data in data_sets for note in data.remarks)
     choice = Choice(options.model, options.cross_encoder, options.bert or BERT, options.word_vectors)
     for step in fill(bench, grid, choice, call.stop):
         grid = step.result or grid
@@ -168,7 +168,7 @@ def _facts(cell: Cell | str, data: DataSet) -> dict[str, Any]:
     facts |= {"protocol": cell.protocol} if cell.protocol else {}
     facts |= {"intervals": cell.intervals} if cell.intervals else {}
     facts |= {"seconds": cell.seconds, "day": cell.day, "seen": cell.seen}
-    return facts | {"notes": [*data.notes], "subsets": cell.subsets}
+    return facts | {"notes": data.remarks, "subsets": cell.subsets}
 
 
 def _protocols(grid: Grid) -> list[str]:

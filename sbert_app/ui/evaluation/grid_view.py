@@ -11,7 +11,7 @@ from sbert_app.grid.export import published
 from sbert_app.grid.reading import OWN
 from sbert_app.grid.result import SEEN_MARK, Grid, Place, difference
 from sbert_app.ui.kit import html
-from sbert_app.wording import digits, duration, plural, spoken, times_100
+from sbert_app.wording import digits, duration, spoken, times_100
 
 NAMES = {
     systems.SBERT: "SBERT",
@@ -149,18 +149,16 @@ def in_words(grid: Grid, choice: systems.Choice) -> Markup:
     made = [f"{data.name} {data.purpose}" for data in grid.data_sets if data.purpose]
     seen = grid.seen(lambda system: name_of(system, choice.model))
     no_mean = NO_MEAN if len(grid.data_sets) > 1 and len(grid.like) < 2 else ""
-    read = [f"{data.name}: {note}" for data in grid.data_sets if data.name not in OWN for note in data.notes]
+    read = [f"{data.name}: {note}" for data in grid.data_sets if data.name not in OWN for note in data.remarks]
     return html.notes([*sentences, *made, *seen, *empty, no_mean, *read, *grid.unreadable])
 
 
 def _sentence(grid: Grid, number: int, model: str) -> str:
     level = grid.level(number)
     figures = {name: cell for name, cell in grid.figures(number).items() if not grid.was_seen(cell, number)}
-    if len(figures) < 2:
+    if len(figures) < 2 or grid.is_small(number):
         return ""
     data, names = grid.data_sets[number], list(figures)
-    if grid.is_small(number):
-        return f"{data.name}: {data.amount} {plural(data.size, 'is', 'are')} too few to tell systems apart."
     if len(level) > 1:
         return f"{data.name}: {_list([name_of(name, model) for name in level])} differ by no more than chance may explain."
     ahead = difference(figures[names[0]], figures[names[1]])

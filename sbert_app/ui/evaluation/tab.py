@@ -126,7 +126,7 @@ class EvaluationTab:
     def _on_file(self, session: Session, file: str | None, chosen: list[str]) -> Updates:
         with uploaded(file, "Choose a file first.") as path:
             data = upload(self._bench, session, path, path.name)
-        updates: Updates = {self.file: None, self.stage: html.notes(data.notes)}
+        updates: Updates = {self.file: None, self.stage: html.notes(data.remarks)}
         if data.task == RETRIEVAL:  # the ways to rank have no figures on pairs
             chosen = []
             updates |= {group: [name for name in names if name in WAYS_TO_RANK] for group, names in self.systems.items()}
