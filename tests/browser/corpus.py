@@ -6,6 +6,12 @@ from typing import Any
 
 from playwright.sync_api import expect
 
+# The query that came with a corpus stands in its box. A busy page shows its hits before that, and then overwrites what is typed.
+SETTLED = """() => {
+  const hits = document.querySelector('#hits [data-query]'), box = document.querySelector('#query :is(input, textarea)');
+  return !hits || !box || box.value === hits.dataset.query;
+}"""
+
 
 def choose_model(page: Any, folder: Path, dim: int = 384) -> None:
     """Choose the model of a folder in the header, whose embeddings have `dim` dimensions."""
@@ -27,6 +33,7 @@ def opened(page: Any) -> None:
     """Wait until another corpus is open and Search, if it was ever shown, has answered in it."""
     expect(page.locator("#corpus-panel")).to_be_hidden()
     expect(page.locator("#hits[aria-busy=true]")).to_have_count(0)
+    page.wait_for_function(SETTLED)
 
 
 def open_example(page: Any, title: str) -> None:
