@@ -137,13 +137,15 @@ def test_keys_open_tabs_and_search_and_are_dead_in_fields(shared_page):
     expect(page.get_by_role("tab", name="Map", exact=True)).to_have_attribute("aria-selected", "true")
     page.locator("body").press("/")
     expect(page.get_by_role("tab", name="Search", exact=True)).to_have_attribute("aria-selected", "true")
-    page.evaluate("document.activeElement.blur()")  # where a corpus is open, "/" went on to its query
+    query = page.get_by_label("Query", exact=True)
+    if "corpus=" in page.url:  # where one is open, "/" goes on to its query, a moment later
+        expect(query).to_be_focused()
+        query.blur()
     page.locator("body").press("?")
     expect(page.locator("#help .popover-card")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator("#help .popover-card")).to_be_hidden()
     open_example(page, "Household advice")
-    query = page.get_by_label("Query", exact=True)
     query.fill("")
     query.press("4")
     query.press("j")
