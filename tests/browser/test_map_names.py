@@ -257,8 +257,9 @@ def test_a_swipe_over_the_map_scrolls_the_page_and_a_lasso_without_points_keeps_
     page.evaluate("chart => studioMap.highlight(document.querySelector(chart), [0, 1, 2])", CHART)
     page.evaluate("chart => document.querySelector(chart).scrollIntoView()", CHART)
     before = page.evaluate("scrollY")
+    page.evaluate("before => addEventListener('scrollend', () => { window.rests = scrollY > before + 50 })", before)
     swipe(page, (100, 300), *((100, 300 - 20 * step) for step in range(1, 10)))
-    page.wait_for_function("before => scrollY > before + 50", arg=before)
+    page.wait_for_function("window.rests")  # the page scrolls on after the finger has left it, away from the taps that follow
     assert bright(page, CHART) == 3
     page.evaluate("chart => document.querySelector(chart).scrollIntoView()", CHART)
     page.locator(f"{CHART} [data-val=lasso]").tap()
