@@ -21,7 +21,7 @@ from sbert_app.tables.decoding import TextFile, kind_of, open_text
 from sbert_app.tables.delimited import Rows, csv_rows, tsv_rows
 from sbert_app.tables.header import with_header
 from sbert_app.tables.table import LINE_COLUMN
-from sbert_app.tables.text import cell
+from sbert_app.tables.text import cell, numbered_texts
 
 HIDDEN = (".", "_")  # how names of files begin that tools leave beside data
 CHUNK_ROWS = 1024
@@ -91,8 +91,8 @@ def chunks(path: Path, tally: Tally) -> Iterator[Chunk]:
 
 
 def _txt(file: TextFile, tally: Tally) -> Iterator[Chunk]:
-    for batch in _batches(enumerate(file.lines(), 1)):
-        yield Chunk([number for number, _ in batch], {LINE_COLUMN: [line.removesuffix("\n") for _, line in batch]})
+    for batch in _batches(numbered_texts(file)[1]):
+        yield Chunk([number for number, _ in batch], {LINE_COLUMN: [text for _, text in batch]})
 
 
 def _delimited(file: TextFile, rows: Rows, tally: Tally) -> Iterator[Chunk]:

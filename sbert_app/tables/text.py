@@ -1,4 +1,4 @@
-"""Read text tables: csv (any common delimiter), tsv (quoted or not), txt (one sentence per line, or a table), JSON.
+"""Read text tables: csv (any common delimiter), tsv (quoted or not), txt (a sentence a line, wrapped prose, or a table), JSON.
 
 Of JSON, in lines or as one document, the records become rows, and the keys of an object within a record columns of their own.
 """
@@ -6,7 +6,7 @@ Of JSON, in lines or as one document, the records become rows, and the keys of a
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 
 from sbert_app.errors import UserError
@@ -19,6 +19,9 @@ from sbert_app.wording import storable
 
 TABLE_SHARE = 0.9  # of the first lines with the same number of tabs
 AS_TABLE = "Read as a table, since tabs separate its columns."
+WRAPPED = "Read by paragraphs, since lines are wrapped: blank lines part them."
+PROSE_LINES, PARAGRAPH_LINES = 1_000, 1_000  # looked at, to see whether they are prose; joined at most
+WIDTHS = range(30, 140)  # characters of a wrapped line
 ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 DEPTH = 3  # how deep objects within a record, and lists of records within a document, are looked into
 SETS = ["set"], ["texts"]  # the keys of a record that holds only texts that belong together
@@ -30,10 +33,35 @@ def read_txt(file: TextFile) -> Content:
     ((usual, count),) = Counter(tabs).most_common(1) or [(0, 0)]
     if usual and len(tabs) > 1 and count >= TABLE_SHARE * len(tabs):
         return read_rows(tsv_rows, file, AS_TABLE)
-    lines = Collector(file.name, file.limits, [LINE_COLUMN])
-    for number, line in enumerate(file.lines(), 1):
-        lines.add(number, [line.removesuffix("\n")])
-    return lines.content(file.notes)
+    wrapped, texts = numbered_texts(file)
+    table = Collector(file.name, file.limits, [LINE_COLUMN])
+    for number, text in texts:
+        table.add(number, [text])
+    return table.content([*file.notes, *([WRAPPED] if wrapped else [])])
+
+
+def numbered_texts(file: TextFile) -> tuple[bool, Iterator[tuple[int, str]]]:
+    """The lines of a file with their numbers; of prose in wrapped lines (True) its paragraphs, each with that of its first."""
+    lines = ((number, line.removesuffix("\n")) for number, line in enumerate(file.lines(), 1))
+    wrapped = _is_wrapped(islice(file.lines(), PROSE_LINES))
+    return wrapped, _paragraphs(lines) if wrapped else lines
+
+
+def _paragraphs(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    for blank, block in groupby(lines, lambda line: not line[1].strip()):
+        while not blank and (part := list(islice(block, PARAGRAPH_LINES))):
+            yield part[0][0], " ".join(line.strip() for _, line in part)
+
+
+def _is_wrapped(lines: Iterable[str]) -> bool:
+    """Whether lines are those of paragraphs: most are nearly as long as the longest, but the last of each is shorter."""
+    paragraphs = [list(map(len, map(str.strip, block))) for blank, block in groupby(lines, str.isspace) if not blank]
+    inner = sorted(length for paragraph in paragraphs for length in paragraph[:-1])
+    last = [paragraph[-1] for paragraph in paragraphs if len(paragraph) > 1]
+    if len(last) < 3 or len(inner) < 6:
+        return False
+    width = inner[len(inner) * 9 // 10]
+    return width in WIDTHS and width < 1.25 * inner[len(inner) // 5] and sum(last) / len(last) < 0.75 * width
 
 
 def read_rows(rows_of: Callable[[TextFile], Rows], file: TextFile, *remarks: str) -> Content:

@@ -45,6 +45,15 @@ def test_bad_rows_of_a_csv_are_counted_and_keep_their_numbers(write):
     assert tally.examples[0] == "a.csv, row 2: 1 cells where the header has 2"
 
 
+def test_wrapped_prose_is_read_by_paragraphs(write):
+    line, paragraphs = "of which each is nearly as long as the one above it", []
+    for n in range(5):
+        paragraphs.append(f"{n} lines, {line}\n{line}, or so\n{line} too\nis.")
+    rows, _ = rows_of(write("a.txt", "\n\n".join(paragraphs)))
+    assert [number for number, _ in rows] == [1, 6, 11, 16, 21]
+    assert [row["text"] for _, row in rows] == [paragraph.replace("\n", " ") for paragraph in paragraphs]
+
+
 def test_a_json_line_that_is_no_object_is_a_bad_row(write):
     rows, tally = rows_of(write("a.jsonl", '{"text": "a", "n": 1.0}\n[1]\n"b"\n\n{"text": null}\n{"text": "\\ud800"}\n{bad\n'))
     assert [(number, row["text"]) for number, row in rows] == [(1, "a"), (5, ""), (6, "?")]

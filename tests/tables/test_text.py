@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import textwrap
 import tracemalloc
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE
 from sbert_app.tables import Skip
-from sbert_app.tables.text import cell
+from sbert_app.tables.text import WRAPPED, cell
 from tests.tables.files import HOSTED
 
 CELLS = {
@@ -58,6 +59,16 @@ def test_rows_that_a_stray_quotation_mark_has_swallowed_are_told(read, stray, ro
 )
 def test_a_cell_of_many_lines_is_no_stray_quotation_mark(read, cell):
     assert read("a.csv", lines(20) + f'21,"{cell}",3\n22,last,4\n').notes == ()
+
+
+@pytest.mark.parametrize("width", [40, 72, 100])
+def test_paragraphs_of_wrapped_prose_are_rows_and_lists_of_sentences_stay_lines(read, sentences, width):
+    groups = [sentences[start : start + 9] for start in range(0, 90, 9)]
+    prose = read("a.txt", "\n\n".join(textwrap.fill(" ".join(group), width, break_on_hyphens=False) for group in groups))
+    assert prose.frame["text"].tolist() == [" ".join(group) for group in groups] and prose.notes == (WRAPPED,)
+    assert prose.rows[0] == 1 and prose.rows[1] > 5  # the number of a paragraph's first line
+    listed = read("a.txt", "\n\n".join("\n".join(group) for group in groups))
+    assert [text for text in listed.frame["text"] if text] == sentences[:90] and listed.notes == ()
 
 
 def test_ragged_rows_are_skipped_with_their_numbers(read):
