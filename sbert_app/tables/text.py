@@ -19,7 +19,7 @@ from sbert_app.wording import storable
 
 TABLE_SHARE = 0.9  # of the first lines with the same number of tabs
 AS_TABLE = "Read as a table, since tabs separate its columns."
-WRAPPED = "Read by paragraphs, since lines are wrapped: blank lines part them."
+WRAPPED = "Each paragraph is a row, since its lines are wrapped."
 PROSE_LINES, PARAGRAPH_LINES = 1_000, 1_000  # looked at, to see whether they are prose; joined at most
 WIDTHS = range(30, 140)  # characters of a wrapped line
 ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
