@@ -1,5 +1,8 @@
 """What tests of several jobs share: the app's endpoints, a collection of the example tickets."""
 
+import inspect
+
+import gradio as gr
 import pytest
 
 from sbert_app.ui.app import build_app
@@ -16,6 +19,19 @@ def built(shared_bench):
 def endpoints(built):
     """The function behind each endpoint."""
     return {function.api_name: function.fn for function in built.fns.values()}
+
+
+@pytest.fixture(scope="session")
+def send(endpoints):
+    """Call an endpoint with these arguments, and its defaults for the others."""
+
+    def sent(name, **values):
+        parameters = inspect.signature(endpoints[name]).parameters
+        given = [values.get(each, parameters[each].default) for each in parameters if each != "request"]
+        answer = endpoints[name](gr.Request(), *given)
+        return list(answer) if inspect.isgenerator(answer) else answer
+
+    return sent
 
 
 @pytest.fixture(scope="session")

@@ -164,16 +164,13 @@ def test_other_labels_need_no_new_scores(score, steps_of, session, write):
             list(steps_of(session, columns))
 
 
-def test_the_answer_and_the_file_have_the_same_scores(endpoints, write):
+def test_the_answer_and_the_file_have_the_same_scores(send, write):
     path = write("p.csv", "label,a,b\nsame,A red car,A crimson car\nother,A dog,The moon\nsame,,x\n")
-    answer, file = endpoints["score_pairs"](gr.Request(), str(path), "", "", "", "all-MiniLM-L6-v2")
+    answer, file = send("score_pairs", file=str(path))
     assert answer["columns"] == {"first": "a", "second": "b", "labels": "label"} and answer["agreement"]["pairs"] == 2
     assert answer["rows"] == 3 and answer["skipped"] == [{"row": 3, "reason": "blank sentence"}]
     with Path(file).open(encoding="utf-8-sig", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [row["score"] for row in rows] == [*(f"{entry['score']:.4f}".rstrip("0") for entry in answer["scores"]), ""]
-
-
-def test_without_a_file_it_asks_for_one(endpoints):
     with pytest.raises(gr.Error, match="Send a file with two columns of text"):
-        endpoints["score_pairs"](gr.Request(), None, "", "", "", "all-MiniLM-L6-v2")
+        send("score_pairs", file=None)

@@ -133,19 +133,13 @@ def test_every_argument_has_a_type_for_mcp(built):
     assert all(isinstance(p["type"]["type"], str) for endpoint in endpoints.values() for p in endpoint["parameters"])
 
 
-def test_an_endpoint_writes_no_file_that_it_is_told():
-    for job in JOBS:
-        assert all(argument.endpoint is False for argument in arguments(job.options) if argument.kind.output)
-
-
 @pytest.mark.parametrize(("job", "values", "message"), REFUSALS, ids=lambda value: getattr(value, "name", None))
-def test_the_same_mistake_gets_the_same_sentence(endpoints, shell, job, values, message, tmp_path, shared_bench):
-    assert message in refused_by_the_endpoint(endpoints, job, values, tmp_path, shared_bench)
+def test_the_same_mistake_gets_the_same_sentence(endpoints, send, shell, job, values, message, tmp_path):
+    assert message in refused_by_the_endpoint(endpoints, send, job, values, tmp_path)
     file = [sample(job, tmp_path)] if "file" in inspect.signature(command(job).callback).parameters else []
-    options = []
+    declared, options = {argument.name: argument for argument in arguments(job.options)}, []
     for name, value in values.items():
-        flag = next(a.flag for a in arguments(job.options) if a.name == name) or f"--{name.replace('_', '-')}"
-        positional = next(a.required for a in arguments(job.options) if a.name == name) and job.needs is Needs.NOTHING
+        flag, positional = declared[name].shell_name, declared[name].required and job.needs is Needs.NOTHING
         options += [value] if positional else [flag] if value is True else [flag, value]
     out = {"encode": "o.npy", "cluster_map": "o.csv", "fine_tune": "o"}.get(job.name)
     _, error = shell(job.command, *file, *options, *(["--out", tmp_path / out] if out else []), status=2)
@@ -160,17 +154,12 @@ def sample(job, folder):
     return path
 
 
-def refused_by_the_endpoint(endpoints, job, values, folder, bench):
-    parameters = inspect.signature(endpoints[job.name]).parameters
-    given = dict(values)
+def refused_by_the_endpoint(endpoints, send, job, values, folder):
+    parameters, subject = inspect.signature(endpoints[job.name]).parameters, {}
     if "file" in parameters:
-        given["file"] = str(sample(job, folder))
+        subject["file"] = str(sample(job, folder))
     if "corpus" in parameters:
-        lines = "a red car\na green apple\na blue bird"
-        given["corpus"] = endpoints["index_corpus"](gr.Request(), None, lines, [], "all-MiniLM-L6-v2", [])["corpus"]
-    defaults = {name: parameter.default for name, parameter in parameters.items() if name != "request"}
+        subject["corpus"] = send("index_corpus", lines="a red car\na green apple\na blue bird")["corpus"]
     with pytest.raises(gr.Error) as refused:
-        answer = endpoints[job.name](gr.Request(), *(given.get(name, default) for name, default in defaults.items()))
-        if inspect.isgenerator(answer):
-            list(answer)
+        send(job.name, **values, **subject)
     return str(refused.value)

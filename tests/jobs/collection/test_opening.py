@@ -1,11 +1,9 @@
 """Opening a collection: its sample is the corpus, its id one that other jobs take; mistakes are a sentence, what was open stays."""
 
-import inspect
 import json
 import shutil
 from dataclasses import replace
 
-import gradio as gr
 import numpy as np
 import pytest
 
@@ -236,21 +234,15 @@ def test_files_of_the_same_name_are_told_apart_by_their_folders():
     assert many.file_names[-1] == "49999.csv"
 
 
-def send(endpoint, **values):
-    """Call an endpoint with these arguments, and its defaults for the others."""
-    parameters = inspect.signature(endpoint).parameters
-    return endpoint(gr.Request(), *(values.get(name, parameters[name].default) for name in parameters if name != "request"))
-
-
-def test_the_id_is_one_that_other_jobs_take(endpoints, folder):
-    opened = endpoints["open_collection"](gr.Request(), str(folder))
+def test_the_id_is_one_that_other_jobs_take(send, folder):
+    opened = send("open_collection", address=str(folder))
     assert (opened["name"], opened["rows"], opened["sampled"], opened["index"]) == ("tickets", 200, 200, "exact")
     assert opened["columns"] == [column for column in tickets(1)[0] if column != "text"] and opened["recall_queries"] == 0
     request = {"query": tickets(8)[7]["text"], "filters": {"team": "Billing"}, "ranking": "dense"}
-    answer = send(endpoints["search"], corpus=opened["corpus"], **request)
+    answer = send("search", corpus=opened["corpus"], **request)
     assert {hit["metadata"]["team"] for hit in answer["hits"]} == {"Billing"} and "store" in answer["milliseconds"]
     assert answer["collection"] == {"name": "tickets", "kind": "exact", "recall": 1.0, "queries": 0, "filtered": True}
-    assert send(endpoints["duplicates"], corpus=opened["corpus"])["collection"]["compared"] == 200
+    assert send("duplicates", corpus=opened["corpus"])["collection"]["compared"] == 200
 
 
 def test_the_shell_searches_a_collection_instead_of_a_file(shell, folder):
