@@ -35,8 +35,13 @@ def send(endpoints):
 
 
 @pytest.fixture(scope="session")
-def folder(tmp_path_factory, shared_bench):
-    """A collection of 200 tickets, in the precision of the app on this machine."""
-    folder = tmp_path_factory.mktemp("stores") / "tickets"
-    make(folder, shared_bench.registry.encoder())
+def app_encoder(shared_bench):
+    """The bundled encoder in the precision of the app on this machine."""
+    return shared_bench.registry.encoder()
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory, app_encoder):
+    """A collection of 200 tickets."""
+    make(folder := tmp_path_factory.mktemp("stores") / "tickets", app_encoder)
     return folder

@@ -25,20 +25,14 @@ from tests.searching import explain as why_not
 from tests.searching import more_like, search
 
 
-@pytest.fixture(scope="module")
-def encoder(shared_bench):
-    """In the precision of the app on this machine."""
-    return shared_bench.registry.encoder()
-
-
 @pytest.fixture
 def opened(shared_bench, session, folder):
     """The collection, open in the session."""
     return open_address(shared_bench, session, str(folder))
 
 
-def test_a_collection_opens_with_a_sample_that_needs_no_encoding(shared_bench, session, folder, monkeypatch):
-    monkeypatch.setattr(shared_bench.registry.encoder(), "encode", None)
+def test_a_collection_opens_with_a_sample_that_needs_no_encoding(shared_bench, session, folder, app_encoder, monkeypatch):
+    monkeypatch.setattr(app_encoder, "encode", None)
     opened = open_address(shared_bench, session, str(folder))
     indexed = session.get(IndexedCorpus)
     assert opened.rows == 200 and opened.name == "tickets" and indexed is opened.sample
@@ -86,12 +80,6 @@ def test_search_finds_rows_outside_the_sample(shared_bench, session, sampled):
     assert [hit.score for hit in result.hits] == sorted((hit.score for hit in result.hits), reverse=True)
 
 
-def test_word_by_word_says_which_words_met(shared_bench, session, opened):
-    hits = search(shared_bench, session, "charged two times", 3).hits
-    assert all(hit.maxsim is not None and hit.bm25 is None for hit in hits)
-    assert {"charged", "two", "times"} & {match.query_word for match in hits[0].matches}
-
-
 def test_filters_are_those_of_the_store(shared_bench, session, sampled):
     choices = offered(shared_bench, session)
     columns = {column.name: column for column in choices.columns}
@@ -114,8 +102,8 @@ def test_more_like_this_leaves_the_row_itself_out(shared_bench, session, sampled
         more_like(shared_bench, session, -1, 5)
 
 
-def test_rows_of_several_files_are_called_by_their_file(shared_bench, session, tmp_path, encoder):
-    make(tmp_path / "two", encoder, 60, ("a.csv", "b.csv"))
+def test_rows_of_several_files_are_called_by_their_file(shared_bench, session, tmp_path, app_encoder):
+    make(tmp_path / "two", app_encoder, 60, ("a.csv", "b.csv"))
     opened = open_address(shared_bench, session, str(tmp_path / "two"))
     corpus = opened.sample.corpus
     assert corpus.metadata["file"].value_counts().to_dict() == {"a.csv": 30, "b.csv": 30}
@@ -126,7 +114,10 @@ def test_rows_of_several_files_are_called_by_their_file(shared_bench, session, t
     assert "file" not in offered(shared_bench, session).columns
 
 
-def test_ways_to_rank_by_words_are_refused_in_a_sentence(shared_bench, session, opened):
+def test_word_by_word_says_which_words_met_and_ways_to_rank_by_words_are_refused(shared_bench, session, opened):
+    hits = search(shared_bench, session, "charged two times", 3).hits
+    assert all(hit.maxsim is not None and hit.bm25 is None for hit in hits)
+    assert {"charged", "two", "times"} & {match.query_word for match in hits[0].matches}
     assert list(offered(shared_bench, session).rankings) == ["maxsim", "dense"]
     for ranking in (HYBRID, "words"):
         with pytest.raises(UserError, match="A collection is ranked by meaning"):
@@ -167,26 +158,26 @@ def test_a_bad_address_gets_a_sentence_and_the_corpus_stays(shared_bench, sessio
     assert session.get(OpenCollection) is opened and search(shared_bench, session, "login", 1).hits
 
 
-def test_another_model_than_the_collections_is_refused(shared_bench, session, tmp_path, encoder):
-    make(tmp_path / "other", encoder, 20, fingerprint="0" * 16)
+def test_another_model_than_the_collections_is_refused(shared_bench, session, tmp_path, app_encoder):
+    make(tmp_path / "other", app_encoder, 20, fingerprint="0" * 16)
     with pytest.raises(UserError, match="made with other weights or another precision of 'all-MiniLM-L6-v2'"):
         open_address(shared_bench, session, str(tmp_path / "other"))
-    make(tmp_path / "unknown", encoder, 20, model="./nowhere")
+    make(tmp_path / "unknown", app_encoder, 20, model="./nowhere")
     with pytest.raises(UserError, match=r"made with './nowhere', which cannot be loaded: There is no model folder"):
         open_address(shared_bench, session, str(tmp_path / "unknown"))
 
 
-def test_a_collection_that_goes_away_or_grows_while_it_is_open(shared_bench, session, tmp_path, encoder):
-    make(tmp_path / "live", encoder, 50)
+def test_a_collection_that_goes_away_or_grows_while_it_is_open(shared_bench, session, tmp_path, app_encoder):
+    make(tmp_path / "live", app_encoder, 50)
     open_address(shared_bench, session, str(tmp_path / "live"))
     assert search(shared_bench, session, "login", 1).searched == 50
     shutil.rmtree(tmp_path / "live")
     with pytest.raises(UserError, match="There is no collection in"):
         search(shared_bench, session, "login", 1)
-    make(tmp_path / "live", encoder, 80)
+    make(tmp_path / "live", app_encoder, 80)
     assert search(shared_bench, session, "login", 1).searched == 80
     shutil.rmtree(tmp_path / "live")
-    make(tmp_path / "live", encoder, 50, fingerprint="0" * 16)
+    make(tmp_path / "live", app_encoder, 50, fingerprint="0" * 16)
     with pytest.raises(UserError, match="has been made anew with another model. Open it again."):
         search(shared_bench, session, "login", 1)
 

@@ -15,9 +15,8 @@ from tests.searching import of_example
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, shared_bench):
-    folder = tmp_path_factory.mktemp("stores") / "tickets"
-    make(folder, shared_bench.registry.encoder(), 926, ("a.csv", "b.csv"))
+def folder(tmp_path_factory, app_encoder):
+    make(folder := tmp_path_factory.mktemp("stores") / "tickets", app_encoder, 926, ("a.csv", "b.csv"))
     return folder
 
 

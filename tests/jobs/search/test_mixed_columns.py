@@ -7,46 +7,33 @@ import pytest
 
 from sbert_app.collections.collection import METADATA, Facts, embedding_column
 from sbert_app.collections.folder import FolderCollection
-from sbert_app.corpus.indexed import DENSE, IndexedCorpus
-from sbert_app.corpus.reader import Corpus
+from sbert_app.corpus.indexed import DENSE
 from sbert_app.corpus_map.colouring import ColourScale, _column
 from sbert_app.errors import UserError
 from sbert_app.jobs.open_collection import open_address
+from sbert_app.tables import Table
 from tests.mixed_columns import COLUMNS, EXPECTED
-from tests.searching import search
+from tests.searching import indexed, search
 
 WEATHER = "rain snow wind sun fog hail storm frost dew ice heat cold"
 TEXTS = [f"Note {number} about {word}" for number, word in enumerate(WEATHER.split())]
 
 
 @pytest.fixture(scope="module")
-def encoder(shared_bench):
-    return shared_bench.registry.encoder()
-
-
-@pytest.fixture(scope="module")
-def embeddings(shared_bench, encoder):
-    return shared_bench.device.encode(encoder, TEXTS, encoder.document_prompt)
-
-
-@pytest.fixture(scope="module")
-def in_memory(shared_bench, encoder, embeddings):
+def in_memory(shared_bench):
     """The session of a file."""
-    corpus = Corpus("notes.csv", ("text",), TEXTS, pd.DataFrame(COLUMNS, dtype=str), np.arange(1, 13))
-    session = shared_bench.sessions.open()
-    session.put(IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, embeddings))
-    return session
+    return indexed(shared_bench, Table("notes.csv", pd.DataFrame({"text": TEXTS} | COLUMNS, dtype=str), np.arange(1, 13)))
 
 
 @pytest.fixture(scope="module")
-def in_folder(shared_bench, encoder, embeddings, tmp_path_factory):
+def in_folder(shared_bench, app_encoder, in_memory, tmp_path_factory):
     """The session of a collection, of whose first rows nobody has decided how columns are written."""
     folder = tmp_path_factory.mktemp("stores") / "notes"
-    facts = Facts(encoder.name, encoder.fingerprint, encoder.dim, "text", tuple(COLUMNS), {}, ("notes.csv",))
+    facts = Facts(app_encoder.name, app_encoder.fingerprint, app_encoder.dim, "text", tuple(COLUMNS), {}, ("notes.csv",))
     collection = FolderCollection.create(folder, facts)
     metadata = {METADATA + name: list(cells) for name, cells in COLUMNS.items()}
-    unit = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
-    rows = {"row": list(range(1, 13)), "sentence": TEXTS, **metadata, "embedding": embedding_column(unit)}
+    unit = embedding_column(in_memory.corpus().embeddings)
+    rows = {"row": list(range(1, 13)), "sentence": TEXTS, **metadata, "embedding": unit}
     collection.upsert(pa.table(rows, schema=facts.schema))
     collection.finish(facts)
     collection.close()
@@ -65,11 +52,6 @@ def test_a_search_finds_the_rows_that_a_person_counts_and_tells_the_others(share
         assert [int(caution.split()[0]) for caution in result.cautions] == [count for count in counts if count], column
         assert all(f"of column '{column}', such as “" in caution for caution in result.cautions)
         assert all("not in the result." in caution for caution in result.cautions)
-
-
-@pytest.mark.parametrize("where", ["in_memory", "in_folder"])
-def test_a_column_of_blanks_has_no_range_and_other_filters_no_cautions(shared_bench, request, where):
-    session = request.getfixturevalue(where)
     with pytest.raises(UserError, match="'nothing' holds neither numbers nor dates"):
         search(shared_bench, session, "weather", 12, {"nothing": {"from": "1"}}, DENSE)
     assert search(shared_bench, session, "weather", 12, {"two forms": "soon"}, DENSE).cautions == ()
