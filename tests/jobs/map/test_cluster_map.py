@@ -1,12 +1,17 @@
-"""Maps of real corpora: preview first, stop, two at once, odd corpora, colours, the drift of another model."""
+"""Maps of real corpora: preview first, stop, two at once, odd corpora, colours, the drift of another model.
+
+Of a collection the sample is drawn. Names given to clusters: kept for the same clustering, on disk with a saved corpus.
+"""
 
 import json
 import os
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -16,15 +21,19 @@ from sbert_app.corpus_map.projecting import Points2D
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.corpus_map.selection import near_query
 from sbert_app.errors import UserError
-from sbert_app.jobs.corpus.job import index
-from sbert_app.jobs.corpus.opening import open_example
+from sbert_app.jobs.corpus.opening import delete_saved, open_example, open_saved, saved_corpora
 from sbert_app.jobs.map import kept
-from sbert_app.jobs.map.job import MAP, ClusterOptions, compare_model, draw, place_query, regroup, remove_query
+from sbert_app.jobs.map.job import MAP, ClusterOptions, compare_model, draw, place_query, regroup, remove_query, rename
 from sbert_app.jobs.map.kept import begins, current_map, draws, other_models, preview
+from sbert_app.jobs.open_collection import open_address
 from sbert_app.mapping.clusters import AGGLOMERATIVE, DENSITY, K_MEANS, cluster
 from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.session import Session
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import Table
+from sbert_app.ui.map import lists
+from tests.jobs.collection.made import tickets
+from tests.searching import indexed
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +50,7 @@ def drawn(shared_bench, session, *grouping):
 
 def opened(bench, session, rows: list[dict[str, str]]):
     """These rows, with a column "text", as the session's corpus."""
-    import pandas as pd
-
-    table = Table("own.csv", pd.DataFrame(rows, dtype=object), np.arange(1, len(rows) + 1))
-    session.put(table)
-    list(index(bench, session, ["text"]))
+    indexed(bench, Table("own.csv", pd.DataFrame(rows, dtype=object), np.arange(1, len(rows) + 1)), session)
 
 
 def test_the_preview_comes_first_and_the_points_move_until_the_map_is_there(shared_bench, session, monkeypatch):
@@ -183,6 +188,7 @@ def test_regrouping_leaves_the_points_and_the_outlier_share_only_joins(shared_be
 def test_a_query_lies_among_its_nearest_rows_and_colours_the_map(shared_bench, session):
     drawn(shared_bench, session)
     corpus_map = place_query(shared_bench, session, "charged two times for the same thing")
+    assert corpus_map.query.nearest is None  # which a collection has
     best = near_query(corpus_map).rows[:5]
     assert any("twice" in corpus_map.projection.indexed.corpus.sentences[row] for row in best)
     spread = np.linalg.norm(corpus_map.projection.points - corpus_map.query.point, axis=1)
@@ -253,3 +259,74 @@ def test_the_models_to_compare_with_are_those_of_now_but_the_maps_own(bench, mod
     opened(bench, session, [{"text": f"note {i}"} for i in range(3)])
     assert other_models(bench, session, "tuned") == ["tuned"]  # the corpus was indexed with its own
     assert other_models(bench, session, "runs/secret") == ["tuned", "runs/secret"]  # in use, though not in the list
+
+
+def test_hits_outside_the_sample_lie_amid_their_nearest_sampled_rows(shared_bench, session, folder, monkeypatch):
+    monkeypatch.setattr("sbert_app.collections.opened.MOST_SAMPLED", 60)
+    open_address(shared_bench, session, str(folder))
+    drawn(shared_bench, session)
+    corpus = session.corpus().corpus
+    assert corpus.name == "tickets: sample of 60 of 200 rows"
+    inside = set(corpus.rows.tolist())
+    row = next(row for row in range(1, 201) if row not in inside)
+    corpus_map = place_query(shared_bench, session, tickets(200)[row - 1]["text"])
+    nearest = corpus_map.query.nearest
+    assert nearest.total == 200 and nearest.corpus.rows[0] == row and not nearest.sampled[0]
+    assert nearest.sampled.tolist() == [row in inside for row in nearest.corpus.rows.tolist()]
+    points = corpus_map.projection.points
+    for number, row in enumerate(nearest.corpus.rows.tolist()):
+        if nearest.sampled[number]:
+            assert nearest.points[number].tolist() == points[corpus.rows.tolist().index(row)].tolist()
+    low, high = points.min(axis=0), points.max(axis=0)
+    assert np.all((nearest.points >= low) & (nearest.points <= high))
+    page = lists.nearest(corpus_map.query, nearest)
+    assert "in all 200 rows" in page and page.count("not in the sample</span>") == int((~nearest.sampled).sum()) > 0
+
+
+TOPICS = ("The invoice {} was charged twice", "My password {} cannot be reset", "The parcel {} has not arrived")
+ROWS = [{"text": topic.format(number)} for number in range(6) for topic in TOPICS]
+
+
+def renamed(bench, session) -> None:
+    """A session with this corpus, its map in three clusters, the second of which has a name of its own."""
+    opened(bench, session, ROWS)
+    drawn(bench, session, "", 3)
+    rename(bench, session, 1, "Money back")
+
+
+def test_a_saved_corpus_has_its_cluster_names_when_another_session_opens_it(bench):
+    renamed(bench, bench.sessions.open())
+    later = bench.sessions.open()
+    (saved,) = saved_corpora(bench)
+    open_saved(bench, later, saved.id)
+    assert kept.last_grouping(bench.library, later.corpus()) == ["k-means", 3]
+    assert drawn(bench, later, "", 3).names[1] == "Money back"
+    assert "Money back" not in drawn(bench, later, "", 2).names  # other clusters
+    assert regroup(bench, later, ClusterOptions(count=3)).names[1] == "Money back"
+    rename(bench, later, 1, "")
+    assert "Money back" not in drawn(bench, later, "", 3).names and kept.last_grouping(bench.library, later.corpus()) == []
+
+
+def test_a_hosted_app_keeps_cluster_names_in_their_session_alone(bench, tmp_path):
+    hosted = Workbench(replace(bench.settings, hosted=True))
+    mine, other = hosted.sessions.open(), hosted.sessions.open()
+    renamed(hosted, mine)
+    opened(hosted, mine, ROWS)
+    assert drawn(hosted, mine, "", 3).names[1] == "Money back"
+    opened(hosted, other, ROWS)
+    assert "Money back" not in drawn(hosted, other, "", 3).names
+    assert not list(tmp_path.rglob(kept.FILE))
+
+
+def test_a_damaged_file_of_cluster_names_is_not_read_and_the_next_name_replaces_it_while_its_corpus_is_there(bench):
+    renamed(bench, bench.sessions.open())
+    (path,) = bench.settings.home.glob(f"corpora/*/{kept.FILE}")
+    for damage in ('{"names": [1]}', '{"names": {"x": 5}}', "[]", "\0"):
+        path.write_text(damage, encoding="utf-8")
+        later = bench.sessions.open()
+        opened(bench, later, ROWS)
+        assert "Money back" not in drawn(bench, later, "", 3).names
+    rename(bench, later, 1, "Refunds")
+    assert "Refunds" in path.read_text(encoding="utf-8")
+    delete_saved(bench, saved_corpora(bench)[0].id)
+    assert rename(bench, later, 1, "Money").names[1] == "Money" and not path.parent.exists()  # only in the session
