@@ -29,12 +29,28 @@ QUERIES = ("charged two times", "I cannot get into my account", "the parcel did 
 
 
 @pytest.fixture
-def unread(bench, sentences, monkeypatch):
-    """A session whose corpus of 926 tickets is open, of which the model has read nothing; the steps that index it."""
+def texts(sentences):
+    """Sentences whose embeddings do not come with the app."""
+    return [f"{sentence} Please help." for sentence in sentences]
+
+
+@pytest.fixture
+def reading(bench, monkeypatch):
+    """A session that reads these lines, its steps worked off up to this stage; and the steps that follow."""
     monkeypatch.setattr(job, "AT_ONCE", 100)
-    session = brought(bench, [f"{sentence} Please help." for sentence in sentences])
-    steps = index(bench, session, ["text"])
-    next(step for step in steps if step.stage == ENCODING)
+
+    def begun(lines, stage=ENCODING):
+        session = brought(bench, lines)
+        steps = index(bench, session, ["text"])
+        return session, steps, next(step for step in steps if step.stage == stage)
+
+    return begun
+
+
+@pytest.fixture
+def unread(reading, texts):
+    """A session whose corpus of 926 tickets is open, of which the model has read nothing; the steps that index it."""
+    session, steps, _ = reading(texts)
     assert session.corpus().growing.read == 0
     return session, steps
 
@@ -66,14 +82,10 @@ def test_among_the_rows_that_are_read_are_the_best_by_words_of_a_long_query(benc
 @pytest.mark.parametrize("ranking", RANKINGS)
 def test_a_score_is_the_models_cosine_never_a_static_one(bench, unread, ranking):
     session, _ = unread
-    encoder = bench.registry.encoder()
-    for hits in (search(bench, session, QUERIES[0], 10, ranking=ranking).hits, more_like(bench, session, 7, 5).hits):
-        assert hits
-    query, *rows = encoder.encode(
-        [QUERIES[0], *(hit.sentence for hit in search(bench, session, QUERIES[0], 10, ranking=ranking).hits)]
-    )
-    scores = [hit.score for hit in search(bench, session, QUERIES[0], 10, ranking=ranking).hits]
-    np.testing.assert_allclose(scores, np.array(rows) @ query, atol=1e-3)
+    hits = search(bench, session, QUERIES[0], 10, ranking=ranking).hits
+    query, *rows = bench.registry.encoder().encode([QUERIES[0], *(hit.sentence for hit in hits)])
+    np.testing.assert_allclose([hit.score for hit in hits], np.array(rows) @ query, atol=1e-3)
+    assert more_like(bench, session, 7, 5).hits
     other = beside(bench, session, DENSE, SearchOptions(QUERIES[0]))
     assert [hit.score for hit in other.hits] == sorted((hit.score for hit in other.hits), reverse=True)
 
@@ -86,20 +98,14 @@ def test_only_rows_that_fit_the_filters_are_read(bench, unread):
     assert 0 < result.fitting < 926 and read and all("refund" in sentence.lower() for sentence in read)
 
 
-def test_copies_of_a_text_do_not_crowd_out_other_hits(bench, sentences, monkeypatch):
-    monkeypatch.setattr(job, "AT_ONCE", 100)
-    session = brought(bench, ["I was charged two times."] * 300 + [f"{sentence} Please help." for sentence in sentences[:300]])
-    next(step for step in index(bench, session, ["text"]) if step.stage == ENCODING)
+def test_copies_of_a_text_do_not_crowd_out_other_hits(bench, reading, texts):
+    session, _, _ = reading(["I was charged two times."] * 300 + texts[:300])
     hits = search(bench, session, QUERIES[0], 10).hits
     assert len(hits) == 10 and hits[0].copies == 299 and session.corpus().growing.read <= CANDIDATES
 
 
-def test_that_of_long_texts_only_the_beginning_is_read_so_far_is_told_and_no_hit_is_called_weak(bench, sentences, monkeypatch):
-    monkeypatch.setattr(job, "AT_ONCE", 100)
-    short = [f"{sentence} Please help." for sentence in sentences[:120]]
-    session = brought(bench, [*short, *(" ".join(sentences[first : first + 40]) for first in (200, 300))])
-    steps = index(bench, session, ["text"])
-    next(step for step in steps if step.stage == ENCODING)
+def test_that_of_long_texts_only_the_beginning_is_read_so_far_is_told_and_no_hit_is_called_weak(bench, reading, texts):
+    session, steps, _ = reading([*texts[:120], *(" ".join(texts[first : first + 40]) for first in (200, 300))])
     (caution,) = search(bench, session, QUERIES[0], 3).cautions
     told = "2 texts are longer than all-MiniLM-L6-v2 reads: "
     assert caution == f"{told}of such a text only the beginning is compared by meaning until the whole file is read."
@@ -127,20 +133,16 @@ def test_what_needs_all_rows_waits_and_the_map_is_a_sketch(bench, unread):
     assert begins(session)
 
 
-def test_copies_and_texts_of_the_same_words_are_found_at_once_and_the_others_when_all_is_read(bench, sentences, monkeypatch):
-    monkeypatch.setattr(job, "AT_ONCE", 100)
-    texts = [f"{sentence} Please help." for sentence in sentences[:300]]
-    session = brought(bench, [*texts, texts[3], texts[4].upper(), f"  {texts[5][:-1]}!", f"{texts[6]} Soon.", "...", "!!"])
-    steps = index(bench, session, ["text"])
-    next(step for step in steps if step.stage == ENCODING)
+def test_copies_and_texts_of_the_same_words_are_found_at_once_and_the_others_when_all_is_read(bench, reading, texts):
+    others = [texts[3], texts[4].upper(), f"  {texts[5][:-1]}!", f"{texts[6]} Soon.", "...", "!!"]
+    session, steps, _ = reading([*texts[:300], *others])
     *_, last = mine(bench, session)
     early, growing = findings_of(session, 0.8), session.corpus().growing
     assert last.result is session.get(Mined) and early.mined.early and growing.read == 4
     assert {(pair.row1, pair.row2) for pair in early.pairs()} == {(4, 301), (5, 302), (6, 303)}
     cosine = next(pair.score for pair in early.pairs() if pair.row1 == 5)
-    np.testing.assert_allclose(
-        cosine, np.prod(bench.registry.encoder().encode([texts[4], texts[4].upper()]), axis=0).sum(), atol=1e-3
-    )
+    one, other = bench.registry.encoder().encode([texts[4], texts[4].upper()])
+    assert cosine == pytest.approx(float(one @ other), abs=1e-3)
     list(steps)
     *_, last = mine(bench, session)
     whole = findings_of(session, 0.8)
@@ -159,7 +161,7 @@ def test_what_was_judged_stays_when_the_index_is_whole_and_a_stop_leaves_what_wa
     assert last.result is session.corpus() and last.skipped > 100
 
 
-def test_another_corpus_that_is_opened_meanwhile_stays(bench, unread, sentences):
+def test_another_corpus_that_is_opened_meanwhile_stays(bench, unread):
     session, steps = unread
     open_example(bench, session, "field_notes.csv")
     *_, last = steps
@@ -190,11 +192,8 @@ INVENTED = [f"{start}{end}" for start in "glor vext brim snaf quol".split() for 
 
 
 @pytest.mark.parametrize(("words", "at_once"), [(KNOWN, True), (INVENTED, False)])
-def test_where_most_words_come_with_the_app_the_others_are_read_once_the_corpus_is_open(bench, monkeypatch, words, at_once):
-    monkeypatch.setattr(job, "AT_ONCE", 100)
-    session = brought(bench, [f"{one} {other} zzyzx" for one in words for other in words])
-    steps = index(bench, session, ["text"])
-    step = next(step for step in steps if step.stage == WORDS)
+def test_where_most_words_come_with_the_app_the_others_are_read_once_the_corpus_is_open(reading, words, at_once):
+    session, steps, step = reading([f"{one} {other} zzyzx" for one in words for other in words], WORDS)
     opened = session.get(IndexedCorpus)
     assert (opened is not None) is at_once and step.unit == ("sentences" if at_once else "words")
     before = opened and opened.growing.static.rows
@@ -204,11 +203,8 @@ def test_where_most_words_come_with_the_app_the_others_are_read_once_the_corpus_
     assert (not at_once or not np.array_equal(before, after.rows)) and not hasattr(after, "_weights")  # of the whole corpus
 
 
-def test_where_all_words_come_with_the_app_nothing_is_left_to_read(bench, monkeypatch):
-    monkeypatch.setattr(job, "AT_ONCE", 100)
-    session = brought(bench, [f"{one} {other}" for one in KNOWN for other in KNOWN])
-    steps = index(bench, session, ["text"])
-    next(step for step in steps if step.stage == ENCODING)
+def test_where_all_words_come_with_the_app_nothing_is_left_to_read(reading):
+    session, _, _ = reading([f"{one} {other}" for one in KNOWN for other in KNOWN])
     static = session.corpus().growing.static
     assert static.share == 1 and static.words == [] and static.rows.shape == (len(KNOWN) ** 2, 384)
 
@@ -223,11 +219,8 @@ def test_a_corpus_of_one_word_or_none_has_static_vectors(encoder):
 
 
 def test_the_shell_answers_before_it_has_read_the_file(shell, write):
-    lines = [
-        f"Ticket {number}: the {word} does not work"
-        for number in range(300)
-        for word in "printer phone modem lamp radio oven fan".split()
-    ]
+    things = "printer phone modem lamp radio oven fan".split()
+    lines = [f"Ticket {number}: the {thing} does not work" for number in range(300) for thing in things]
     file = str(write("many.txt", "\n".join(lines)))
     first = json.loads(shell("search", file, "--query", "the telephone is broken", "--json")[0])
     assert "phone" in first["hits"][0]["sentence"] and 0 < first["read"] <= CANDIDATES
