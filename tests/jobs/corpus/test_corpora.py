@@ -9,7 +9,7 @@ from sbert_app.corpus.hits import FORMER_MODEL, FormerIndex, Indexing
 from sbert_app.corpus.indexed import WORDS, IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index_again
-from sbert_app.jobs.corpus.opening import open_example, open_key, other_index
+from sbert_app.jobs.corpus.opening import open_example, open_key, other_index, read_lines, saved_corpora
 from sbert_app.jobs.duplicates.job import findings_of, keep_group, mine
 from sbert_app.jobs.search.open_corpus import judge, judgements, offered
 from sbert_app.models.encoder import Encoder
@@ -67,11 +67,13 @@ def test_a_corpus_opened_while_another_is_stored_gets_nothing_of_it(bench, other
 
 def test_a_key_opens_examples_and_saved_corpora_and_nothing_else(bench):
     key, later = indexed(bench, "a red car\na green apple").get(IndexedCorpus).key, bench.sessions.open()
+    assert [(entry.name, entry.rows) for entry in saved_corpora(bench)] == [("pasted: a red car", 2)]
     assert open_key(bench, later, key).corpus.sentences == ["a red car", "a green apple"]
     for unknown in ("", "../runs", f"{key}0", "no-such-corpus-0123456789ab"):
         assert open_key(bench, later, unknown) is None
     assert later.get(IndexedCorpus).key == key
     assert open_key(bench, later, "field_notes.csv").key == "field_notes.csv"
+    assert read_lines("a long line " * 9, bench.settings.limits).name == "pasted: a long line a long line a long l…"
 
 
 def test_a_corpus_saved_with_a_model_that_is_gone_opens_and_says_which_model_is_missing(bench, encoder):
