@@ -26,7 +26,7 @@ def session(shared_bench):
     return of_example(shared_bench, "field_notes.csv")
 
 
-def test_a_grade_is_kept_changed_and_taken_back(shared_bench, session):
+def test_a_grade_is_kept_changed_and_taken_back_and_belongs_to_its_corpus_and_visitor(shared_bench, session):
     judge(shared_bench, session, "moss", 3, 2)
     judge(shared_bench, session, "moss", 4, 0)
     judge(shared_bench, session, "rain", 3, 1)
@@ -35,12 +35,7 @@ def test_a_grade_is_kept_changed_and_taken_back(shared_bench, session):
     judge(shared_bench, session, "moss", 3, None)
     judge(shared_bench, session, "moss", 9, None)
     assert judgements(session).of_query("moss") == {4: 0}
-
-
-def test_judgements_belong_to_their_corpus_and_their_visitor(session, shared_bench):
-    judge(shared_bench, session, "moss", 3, 2)
-    other = of_example(shared_bench, "field_notes.csv")
-    assert judgements(other).of_query("moss") == {}
+    assert judgements(of_example(shared_bench, "field_notes.csv")).of_query("moss") == {}
     open_example(shared_bench, session, "support_tickets.csv")
     assert judgements(session).of_query("moss") == {}
     with pytest.raises(UserError, match="Nothing is judged yet"):

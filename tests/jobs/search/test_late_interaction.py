@@ -68,12 +68,9 @@ def test_the_words_that_match_are_the_maxima_and_their_places_are_right(opened, 
     assert {m.query_word: m.word for m in comparison.words(0)}["parcel"] == "package"
 
 
-def test_a_row_without_words_is_compared_too(opened, shared_bench):
+def test_a_row_without_words_is_compared_too_and_a_query_of_stop_words_alone_counts_them_all(opened, shared_bench):
     comparison = opened[1].compared(shared_bench.registry.encoder(), QUERY, [3], [-1])
     assert comparison.words(3) and np.isfinite(comparison.matches.scores).all()
-
-
-def test_a_query_of_stop_words_alone_counts_them_all(opened, shared_bench):
     hits = search(shared_bench, opened[0], "to be or not to be", 3).hits
     assert len(hits) == 3 and all(hit.maxsim is not None and np.isfinite(hit.maxsim) for hit in hits)
 

@@ -20,6 +20,14 @@ def searched(shared_bench):
     return indexed(shared_bench, [f"Please help with my {topic}" for topic in [TOPICS[0]] * 89 + TOPICS * 5])
 
 
+@pytest.fixture(scope="module")
+def in_teams(shared_bench, tmp_path_factory):
+    """24 rows of four texts, each twice in every one of three teams."""
+    path = tmp_path_factory.mktemp("corpus") / "a.csv"
+    path.write_text("text,team\n" + "".join(f"Please help with my {TOPICS[i % 4]},{i % 3}\n" for i in range(24)))
+    return indexed(shared_bench, read_table(path, shared_bench.settings.limits))
+
+
 @pytest.mark.parametrize("ranking", RANKINGS)
 def test_so_many_texts_are_found_as_are_asked_for_though_rows_repeat(shared_bench, searched, ranking):
     hits = search(shared_bench, searched, "help with a refund please", 6, ranking=ranking).hits
@@ -29,13 +37,16 @@ def test_so_many_texts_are_found_as_are_asked_for_though_rows_repeat(shared_benc
     assert [hit.copies for hit in hits[1:]] == [4] * 5
 
 
-def test_copies_are_counted_among_the_rows_that_fit_the_filters(shared_bench, tmp_path):
-    (tmp_path / "a.csv").write_text("text,team\n" + "".join(f"Please help with my {TOPICS[i % 4]},{i % 3}\n" for i in range(24)))
-    session = indexed(shared_bench, read_table(tmp_path / "a.csv", shared_bench.settings.limits))
-    result = search(shared_bench, session, "refund", 10, {"team": "0"})
-    assert [hit.copies for hit in result.hits] == [1, 1, 1, 1]
-    saved = [record for hit in result.hits for record in hit_records(hit, result.repeats[hit.row])]
-    assert sorted(record["row"] for record in saved) == list(range(1, 25, 3)) and {record["team"] for record in saved} == {"0"}
+def test_copies_and_all_above_a_cosine_are_counted_among_the_rows_that_fit_the_filters(shared_bench, in_teams, monkeypatch):
+    all_above = job.SearchOptions("refund", filters={"team": "0"}, least=-1.0)
+    for result in (search(shared_bench, in_teams, "refund", 10, {"team": "0"}), job.search(shared_bench, in_teams, all_above)):
+        assert [hit.copies for hit in result.hits] == [1, 1, 1, 1]
+        saved = [record for hit in result.hits for record in hit_records(hit, result.repeats[hit.row])]
+        assert sorted(record["row"] for record in saved) == list(range(1, 25, 3))
+        assert {record["team"] for record in saved} == {"0"}
+    monkeypatch.setattr(ranked_hits, "MOST_ROWS", 7)
+    with pytest.raises(UserError, match="8 rows have a cosine of at least -1, more than the 7"):
+        job.search(shared_bench, in_teams, all_above)
 
 
 def test_a_text_in_very_many_rows_is_saved_in_the_first_of_them(shared_bench, searched, monkeypatch):
@@ -57,16 +68,6 @@ def test_above_a_cosine_is_every_row_that_has_it(shared_bench, searched, monkeyp
         assert [hit.score for hit in result.hits] == sorted((hit.score for hit in result.hits), reverse=True)
         texts = f"{amount(len(result.hits), 'text')} in {len(rows)} rows" if rows else "0"
         assert result.counted(least) == f"{texts} of 129 have a cosine of at least {least:g} with “{query}”."
-
-
-def test_above_a_cosine_only_rows_that_fit_count_and_too_many_are_refused(shared_bench, sentences, monkeypatch, tmp_path):
-    (tmp_path / "a.csv").write_text("text,team\n" + "".join(f"Please help with my {TOPICS[i % 8]},{i % 3}\n" for i in range(24)))
-    session = indexed(shared_bench, read_table(tmp_path / "a.csv", shared_bench.settings.limits))
-    asked = job.SearchOptions("refund", filters={"team": "0"}, least=-1.0)
-    assert {hit.row for hit in job.search(shared_bench, session, asked).hits} == set(range(1, 25, 3))
-    monkeypatch.setattr(ranked_hits, "MOST_ROWS", 7)
-    with pytest.raises(UserError, match="8 rows have a cosine of at least -1, more than the 7"):
-        job.search(shared_bench, session, asked)
 
 
 @pytest.mark.parametrize("other", [{"rerank": True}, {"hybrid": True}, {"ranking": "words"}])

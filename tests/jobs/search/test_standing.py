@@ -49,6 +49,10 @@ CASES = {
     "stop words": (("how do I do this", MOSS), miss.STOP_WORDS),
     "a hit below those shown": (("dogs", "Bad breath in older dogs usually signals tartar", 1), miss.BEYOND),
     "a hit": ((KETTLE, f"  {URN.upper()} "), miss.HIT),
+    # Without what the reason names, the row is found: these reasons are true.
+    "a corrected typo": (("hygienist", GUMS), miss.HIT),
+    "a lifted filter": ((KETTLE, URN, 10, {"season": "any"}), miss.HIT),
+    "cut text, by its words": (("zeppelin hangar", "451", 10, {}, WORDS), miss.HIT),
     "a text that is not there": (("moss in the lawn", "Why is moss growing in my shady, badly drained lawn?"), miss.HIT),
 }
 
@@ -75,22 +79,12 @@ def test_what_is_against_a_row_is_named(shared_bench, session):
     typo = why_not(shared_bench, session, *CASES["a typo"][0])
     assert typo.words.typos == {"hygeinist": "hygienist"}
     assert typo.in_words == f"The query seems to hold a typo: no row has the word “hygeinist” (row {typo.row} has “hygienist”)."
+    known = why_not(shared_bench, session, "plague", GUMS)  # a word that the model knows, not "plaque"
+    assert known.words.lacking == ("plague",) and known.words.typos == {}
     far = why_not(shared_bench, session, *CASES["other words"][0])
     assert far.words.lacking == ("quarterly", "revenue", "forecast") and far.cosine < far.weak
     closest = why_not(shared_bench, session, *CASES["a text that is not there"][0])
     assert not closest.in_corpus and closest.sentence == MOSS
-
-
-def test_a_word_that_the_model_knows_is_no_typo(shared_bench, session):
-    answer = why_not(shared_bench, session, "plague", GUMS)  # not "plaque"
-    assert answer.words.lacking == ("plague",) and answer.words.typos == {}
-
-
-def test_a_corrected_typo_and_a_lifted_filter_make_it_a_hit(shared_bench, session):
-    """The reasons are true: without what they name, the row is found."""
-    assert why_not(shared_bench, session, "hygienist", GUMS).reason == miss.HIT
-    assert why_not(shared_bench, session, KETTLE, URN, 10, {"season": "any"}).reason == miss.HIT
-    assert why_not(shared_bench, session, "zeppelin hangar", "451", 10, {}, WORDS).reason == miss.HIT
 
 
 @pytest.mark.parametrize("ranking", WAYS)
