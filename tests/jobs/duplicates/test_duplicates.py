@@ -4,7 +4,6 @@ import pytest
 
 from sbert_app.corpus import mining
 from sbert_app.corpus.findings import Mined
-from sbert_app.corpus.text_column import guess_column
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import open_example, open_saved
@@ -16,7 +15,7 @@ from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from sbert_app.ui.duplicates import view
 from sbert_app.ui.kit.take_home import input_of, python, shell
-from tests.searching import of_example
+from tests.searching import indexed, of_example
 
 LIMITS = Limits()
 
@@ -41,10 +40,8 @@ def mined(session, tickets):
 
 def mined_file(bench, path):
     """A session in which this file is indexed and mined."""
-    session = bench.sessions.open()
-    session.put(table := read_table(path, bench.settings.limits))
-    assert list(index(bench, session, [guess_column(table.frame)]))[-1].result
-    assert list(mine(bench, session))[-1].result
+    session = indexed(bench, read_table(path, LIMITS))
+    list(mine(bench, session))
     return session
 
 
@@ -193,19 +190,12 @@ def test_another_model_may_read_them_and_scores_of_two_models_never_mix(shared_b
     assert "how well one text answers the other, not how alike they are: a logit" in summary["how_to_read"]
     text = view.borderline(borderline, 0.85, opinion)
     assert "0 is unrelated" not in text and "trained for answers, scored 5 of them in" in text and "<small>logit</small>" in text
+    with pytest.raises(UserError, match="gives 3 labels, not a score"):
+        score_borderline(shared_bench, mined, 0.85, 5, str(cross_folder(tmp_path / "three", 3)))
     open_example(shared_bench, mined, "field_notes.csv")
     assert mined.get(SecondOpinion) is None and mined.get(Mined) is None
     with pytest.raises(UserError, match="Find them first"):
         findings_of(mined, 0.85)
-
-
-def test_a_model_of_three_labels_and_a_folder_without_one_are_a_sentence(shared_bench, mined, cross_folder, tmp_path):
-    with pytest.raises(UserError, match="gives 3 labels, not a score"):
-        score_borderline(shared_bench, mined, 0.85, 5, str(cross_folder(tmp_path / "three", 3)))
-    (tmp_path / "none").mkdir()
-    with pytest.raises(UserError, match="holds no model"):
-        score_borderline(shared_bench, mined, 0.85, 5, str(tmp_path / "none"))
-    assert mined.get(SecondOpinion) is None
 
 
 def test_another_file_is_looked_up_in_the_corpus(shared_bench, session, write, sentences):
@@ -225,9 +215,9 @@ def test_another_file_is_mended_as_the_corpus_was_and_so_say_its_commands(bench,
     session = bench.sessions.open()
     session.put(table)
     *_, last = index(bench, session, ["text"], mends=["html"])
-    for indexed in (last.result, open_saved(bench, session, last.result.saved_id)):
-        assert indexed.corpus.sentences[1] == "a lid" and "Mended: Take out HTML." in indexed.corpus.notes
+    for opened in (last.result, open_saved(bench, session, last.result.saved_id)):
+        assert opened.corpus.sentences[1] == "a lid" and "Mended: Take out HTML." in opened.corpus.notes
         *_, compared = compare_file(bench, session, table)
         assert compared.result.same.all() and bench.library.list()[0].text == "text, mended"
-        taken = input_of(indexed)
+        taken = input_of(opened)
         assert "--mend html" in shell(DUPLICATES, {}, taken) and "mends=['html']" in python(DUPLICATES, {}, taken)
