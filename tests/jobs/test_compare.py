@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from sbert_app.cli.main import main
 from sbert_app.errors import UserError
 from sbert_app.grid.reading import read_pairs
 from sbert_app.jobs.compare import COMPARE, GENERAL, CompareOptions
@@ -69,10 +68,3 @@ def test_a_file_of_few_examples_is_refused(bench, folders, tmp_path):
     few.write_text("sentence1,sentence2,score\na cat,a dog,2\na car,a red car,4\n")
     with pytest.raises(UserError, match=r"'few.csv' has 2 examples, at least 20 are needed"):
         compare(bench, DEFAULT_ENCODER, folders["same"], on=str(few))
-
-
-def test_the_shell_ends_with_status_1(folders, monkeypatch, capsys):
-    for after, status in ((folders["poor"], 1), (folders["same"], 0)):
-        monkeypatch.setattr("sys.argv", ["sbert_app", "compare", DEFAULT_ENCODER, after])
-        assert main() == status
-    assert "Failed on everyday pairs: worse." in capsys.readouterr().out

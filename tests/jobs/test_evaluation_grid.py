@@ -9,6 +9,7 @@ from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.systems import CROSS, OVERLAP, RANKERS, SBERT, SYSTEMS, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.jobs.evaluate.grid import Halted, ShownGrid, Uploaded, choose, data_sets, fill_session, halt, unfinished, upload
+from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from tests.evaluating import evaluate, evaluate_folder
 
@@ -116,7 +117,7 @@ def test_a_folder_without_data_for_a_task_is_a_sentence(shared_bench, tmp_path, 
         evaluate_folder(shared_bench, tmp_path, [OVERLAP], tasks=[task])
 
 
-def test_every_system_gives_its_row(shared_bench, scored, model_folder):
+def test_every_system_gives_its_row_word_vectors_also_of_a_file(shared_bench, scored, model_folder, write):
     systems = [name for name in SYSTEMS if name not in RANKERS]
     results = evaluate(shared_bench, scored, systems, bert=str(model_folder))
     measures = {name: {"spearman": result["spearman"], "pearson": result["pearson"]} for name, result in results.items()}
@@ -131,6 +132,8 @@ def test_every_system_gives_its_row(shared_bench, scored, model_folder):
     assert measures["bert-mean"] == pytest.approx(measures[SBERT]) != measures["bert-cls"]
     expected = spearmanr(tf_idf_cosines(scored.sentences)[0], scored.targets).statistic
     assert results[TF_IDF]["spearman"] == pytest.approx(expected, abs=1e-9)
+    glove = evaluate(shared_bench, scored, [WORD_VECTORS], word_vectors=write("glove.txt", GLOVE))[WORD_VECTORS]
+    assert glove["model"] == "glove.txt" and -1 <= glove["spearman"] <= 1
 
 
 def test_any_cross_encoder_is_measured_and_several_labels_are_a_sentence(shared_bench, scored, cross_folder, tmp_path):
@@ -147,11 +150,6 @@ def test_any_cross_encoder_is_measured_and_several_labels_are_a_sentence(shared_
             evaluate(shared_bench, few, systems, **options)
 
 
-def test_word_vectors_of_a_file(shared_bench, scored, write):
-    result = evaluate(shared_bench, scored, [WORD_VECTORS], word_vectors=write("glove.txt", GLOVE))[WORD_VECTORS]
-    assert result["model"] == "glove.txt" and -1 <= result["spearman"] <= 1
-
-
 def test_tf_idf_weighs_a_word_by_how_rare_it_is():
     first, second, third = ["the cat", "the cat", "12 %"], ["the dog", "a cat", "12 €"], ["the cat", "the sky", "!"]
     one, two = tf_idf_cosines([first, second, third])
@@ -160,15 +158,13 @@ def test_tf_idf_weighs_a_word_by_how_rare_it_is():
     assert tf_idf_cosines([["!"], ["?"]])[0].tolist() == [0]
 
 
-def test_triplets_are_counted_and_pairs_without_scores_need_vectors(shared_bench, tmp_path):
-    path = tmp_path / "triplets.csv"
-    path.write_text("anchor,positive,negative\n" + "late parcel,parcel is late,red apple\n" * 4)
-    triplets = read_table(path, shared_bench.settings.limits)
+def test_triplets_are_counted_and_pairs_without_scores_need_vectors(shared_bench, write):
+    content = "anchor,positive,negative\n" + "late parcel,parcel is late,red apple\n" * 4
+    triplets = read_table(write("triplets.csv", content), Limits())
     for result in evaluate(shared_bench, triplets, [SBERT, WORD_VECTORS, TF_IDF, OVERLAP]).values():
         assert result["triplet_accuracy"] == 1.0 and result["examples"] == 4
-    path = tmp_path / "positives.csv"
-    path.write_text("sentence1,sentence2\nlate parcel,my parcel is late\nred apple,a ripe apple\n")
-    pairs = read_table(path, shared_bench.settings.limits)
+    content = "sentence1,sentence2\nlate parcel,my parcel is late\nred apple,a ripe apple\n"
+    pairs = read_table(write("positives.csv", content), Limits())
     assert [r["accuracy_at_1"] for r in evaluate(shared_bench, pairs, [SBERT, WORD_VECTORS]).values()] == [1, 1]
     with pytest.raises(UserError, match="Scores pairs only"):
         evaluate(shared_bench, pairs, [TF_IDF])

@@ -94,9 +94,9 @@ def test_stopped_scoring_stores_nothing(steps_of, session):
     assert list(steps)[-1].stopped and session.get(ScoredPairs) is None
 
 
-def test_a_scoring_that_another_one_replaced_says_nothing_more(steps_of, session):
+def test_a_scoring_that_another_one_replaced_says_nothing_more(steps_of, session, write):
     """Gradio's page sends the choice of a column twice, and what came last would stand there: "Stopped"."""
-    columns = open_pairs(session, read_table(EXAMPLE, Limits()))
+    columns = open_pairs(session, read_table(write("pairs.csv", ROWS), Limits()))
     replaced = steps_of(session, columns)
     next(replaced)
     *_, last = steps_of(session, columns)

@@ -87,9 +87,6 @@ def test_columns_are_guessed_or_named(shared_bench):
     assert read(shared_bench, topics).classes == ["animal", "bill"]
     with pytest.raises(UserError, match=r"'labels.csv' has no column 'nowhere'. Its columns are: question, kind."):
         read(shared_bench, topics, label_column="nowhere")
-    frame = topics.frame.assign(other="z")
-    with pytest.raises(UserError, match="Which column holds the labels"):
-        read(shared_bench, Table("three.csv", frame, topics.rows))
 
 
 def test_labelled_pairs_are_learnt_as_pairs(shared_bench):
