@@ -147,14 +147,11 @@ def _mined(bench: Workbench, indexed: IndexedCorpus, opened: OpenCollection | No
     mined = (Step(s.stage, s.done, s.total, result=Mined(indexed, s.result, {}) if s.result else None) for s in compared)
     for step in join(opened) if opened else mined:
         seconds, found = time.perf_counter() - start, step.result
-        told = found and replace(found, seconds={MINE: seconds}, cautions=(*cautions(bench, found.indexed), *beginnings(found)))
-        yield replace(step, seconds=seconds, result=told)
-
-
-def beginnings(mined: Mined) -> tuple[str, ...]:
-    """A sentence on texts of which only the beginning was compared, else nothing: texts of the same words are alike as a whole."""
-    long = "" if mined.early else mined.indexed.long_texts
-    return (f"{long}: {OF_BEGINNINGS}",) if long else ()
+        if found:
+            long = "" if found.early else found.indexed.long_texts  # early ones have the same words: they are alike as a whole
+            told = (*cautions(bench, found.indexed), *([f"{long}: {OF_BEGINNINGS}"] if long else []))
+            found = replace(found, seconds={MINE: seconds}, cautions=told)
+        yield replace(step, seconds=seconds, result=found)
 
 
 @dataclass(frozen=True)
