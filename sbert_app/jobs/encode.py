@@ -18,7 +18,6 @@ from sbert_app.step import Step
 from sbert_app.tables import skipped_summary
 
 MOST_LISTED = 100  # the answer lists the embeddings of up to this many sentences
-FILE = "embeddings.npy"
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def encode(call: Call, options: EncodeOptions) -> Steps:
             done += len(rows)
             yield Step("Encoding", done, len(corpus))
         seconds = time.perf_counter() - start
-    path = call.write(options.out, FILE, lambda path: np.save(path, embeddings))
+    path = call.write(options.out, "embeddings.npy", lambda path: np.save(path, embeddings))
     summary: dict[str, Any] = {
         "sentences": len(corpus),
         "columns": columns,

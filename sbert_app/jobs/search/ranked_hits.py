@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from sbert_app.models.poly_encoder import PairScorer
 
 WAITED, NOTICEABLE = "waited for others", 1e-3  # stage name; seconds of waiting for the device below which it is left out
-MAXSIM_STAGE = "MaxSim"
 
 
 def encode_query(device: Device, query: str, encoder: "Encoder") -> tuple[Vectors, dict[str, float]]:
@@ -75,7 +74,7 @@ def hits_of(
     maxsim = comparison.matches.scores
     fused = np.zeros(len(ranked.rows)) if ranked.fused is None else ranked.fused
     order = compared_order(fused, maxsim, ranked.coverage)[:top]
-    stage = f"{MAXSIM_STAGE}, {len(head)} {plural(len(head), 'row', 'rows')}"
+    stage = f"MaxSim, {len(head)} {plural(len(head), 'row', 'rows')}"
     result = _result(query, indexed, ranked.taking(order), MAXSIM)
     hits = result.hits
     for rank, place in enumerate(order.tolist()):
