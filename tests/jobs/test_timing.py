@@ -1,8 +1,6 @@
 """The race as a job: its line, its stop, its results, and who else gets the device meanwhile."""
 
 import json
-import threading
-import time
 from dataclasses import replace
 
 import pytest
@@ -14,7 +12,6 @@ from sbert_app.jobs import timing
 from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.fine_tune import preparing
 from sbert_app.jobs.fine_tune.preparing import example_table
-from sbert_app.jobs.search.ranked_hits import WAITED
 from sbert_app.jobs.timing import EXAMPLE_NAME, TIMING, labelled_pairs, race, race_corpus, race_session, table_7
 from sbert_app.labelled.columns import ColumnRoles
 from sbert_app.labelled.example_set import digests
@@ -27,7 +24,7 @@ from sbert_app.timing.race import DONE, STOPPED, RaceCorpus
 from sbert_app.timing.report import EXTRAPOLATED, MEASURED, PUBLISHED, figures
 from sbert_app.timing.result import CROSS, SBERT, TimingResult
 from sbert_app.ui.timing import numbers_view, race_view, view
-from tests.searching import of_example, search
+from tests.searching import of_example
 
 pytestmark = pytest.mark.usefixtures("short_checks")
 
@@ -179,26 +176,6 @@ def test_another_backbone_races_against_its_like_with_an_untrained_head(racing, 
     where = result.conditions
     assert where.same_backbone and not where.head_trained and "untrained head" in where.cross_encoder
     assert result.agreement is None and result.quality is None and len(result.runs) > 1
-
-
-def test_waiting_for_others_is_told_and_not_counted(shared_bench):
-    session = of_example(shared_bench, "support_tickets.csv")
-    assert WAITED not in search(shared_bench, session, "refund").milliseconds
-    held, device = threading.Event(), shared_bench.device
-
-    def hold():
-        with device.hold():
-            held.set()
-            while not device._short:  # until the search waits
-                time.sleep(0.001)
-            time.sleep(0.3)
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    held.wait()
-    stages = search(shared_bench, session, "refund").milliseconds
-    thread.join()
-    assert stages[WAITED] >= 299
 
 
 def test_table_7_waits_its_turn_and_stops(shared_bench):

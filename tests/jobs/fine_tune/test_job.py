@@ -46,15 +46,12 @@ def test_its_options_make_the_same_plan(shared_bench, file, preset, changes):
     assert plan_of(FineTuneOptions(**options_of(progress)), data) == progress.plan
 
 
-def test_it_splits_as_the_run_did(shared_bench):
+def test_it_splits_as_the_run_did_or_there_is_none_where_no_option_says_what_was_done(shared_bench):
     for choice, option in (
         (SplitChoice("pairs"), {"split": "pairs"}),
         (SplitChoice(column="sentence1"), {"split_column": "sentence1"}),
     ):
         assert option.items() <= options_of(finished(shared_bench, choice=choice)[1]).items()
-
-
-def test_there_is_none_where_no_option_says_what_was_done(shared_bench):
     table = example_table("requests_scored.csv", shared_bench.settings.limits)
     own = SplitChoice(held_out=replace(table, frame=table.frame.head(40), rows=table.rows[:40]))
     assert options_of(finished(shared_bench, choice=own)[1]) is None

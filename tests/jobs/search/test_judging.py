@@ -95,8 +95,3 @@ def test_the_grid_ranks_as_search_does(session, shared_bench, write):
     for query, rows in zip(QUERIES, rankings, strict=True):
         hits = search(shared_bench, session, query, 20, {}, WORD_BY_WORD).hits
         assert [hit.row for hit in hits][:10] == (rows[:10] + 1).tolist()
-
-
-def test_rows_need_their_corpus(shared_bench, write):
-    with pytest.raises(UserError, match="Open that corpus first"):
-        upload(shared_bench, shared_bench.sessions.open(), write("j.csv", "query,row,relevance\nq,1,1\n"), "j.csv")
