@@ -4,6 +4,8 @@ The number of hits counts texts: rows that repeat one are told on its hit, howev
 """
 
 import csv
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -168,6 +170,32 @@ def test_bad_requests_are_told_and_leave_the_corpus_before_in_place(bench):
     session.put(replace(before, fingerprint="another"))
     with pytest.raises(UserError, match="has changed since this corpus was indexed. Index it again"):
         search(bench, session, "a")
+
+
+INDEX_FOR_EVER = """
+import sys
+from pathlib import Path
+from sbert_app.jobs.corpus.job import index
+from sbert_app.jobs.corpus.opening import read_lines
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.settings import Settings
+bench = Workbench(Settings(home=Path(sys.argv[1]), device="cpu"))
+session = bench.sessions.open()
+session.put(read_lines("\\n".join(f"sentence {i} of many" for i in range(20_000)), bench.settings.limits))
+for event in index(bench, session, ["text"]):
+    print(event.done, flush=True)
+"""
+
+
+def test_a_killed_process_leaves_nothing_half_written(bench):
+    command = [sys.executable, "-c", INDEX_FOR_EVER, str(bench.settings.home)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=QUERIES.parents[2]) as process:
+        while int(process.stdout.readline()) < 300:
+            pass
+        process.kill()
+    assert saved_corpora(bench) == []
+    _, events = indexing(bench, [f"sentence {i} of many" for i in range(50)])
+    assert events[-1].stage == "Indexed" and len(saved_corpora(bench)) == 1
 
 
 def test_a_full_disk_costs_the_saving_not_the_search(bench, monkeypatch):
