@@ -1,11 +1,13 @@
 """Collections of made-up rows: clustered unit vectors, texts with quotes, unicode and blanks, numbers and dates."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from sbert_app.collections.collection import FILE_BITS, Facts, embedding_column
+from sbert_app.collections.folder import FolderCollection
 from sbert_app.vectors import Vectors, unit_rows
 
 DIM = 32
@@ -41,3 +43,12 @@ def rows(numbers: Sequence[int], file: int = 0, seed: int = 0, note: str = "") -
         "embedding": embedding_column(clustered(len(numbers), seed + 1000 * file)),
     }
     return pa.table(columns, schema=FACTS.schema)
+
+
+def collection_in(folder: Path, *counts: int) -> FolderCollection:
+    """A finished collection in a folder, of files with so many rows."""
+    made = FolderCollection.create(folder, FACTS)
+    for file, count in enumerate(counts):
+        made.upsert(rows(range(1, count + 1), file))
+    made.finish(FACTS)
+    return made

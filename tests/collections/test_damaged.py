@@ -15,17 +15,13 @@ from sbert_app.corpus.faiss_index import SCANN
 from sbert_app.errors import UserError
 from sbert_app.storage import DamagedError
 from tests.attacks.damaged_collection import FAULTS, attack
-from tests.collections.made import FACTS, rows
+from tests.collections.made import FACTS, collection_in, rows
 from tests.damaging import flip
 
 
 @pytest.fixture
 def collection(tmp_path):
-    made = FolderCollection.create(tmp_path / "made", FACTS)
-    made.upsert(rows(range(1, 201)))
-    made.upsert(rows(range(1, 101), file=1))
-    made.finish(FACTS)
-    yield made
+    yield (made := collection_in(tmp_path / "made", 200, 100))
     made.close()
 
 
@@ -36,11 +32,13 @@ def test_flipped_bits_and_hostile_edits_end_in_sentences(tmp_path):
     assert counts["a sentence"] > 8 and counts["same answer"] > 0
 
 
-@pytest.mark.parametrize("use", ["search", "fetch", "scan", "filter", "finish"])
-def test_a_flipped_bit_of_a_part_is_noticed_before_a_row_of_it_is_given(collection, tmp_path, use):
-    flip(max((tmp_path / "made" / "parts").iterdir(), key=lambda path: path.stat().st_size), 0.9)
-    opened = collection if use == "finish" else FolderCollection.open(tmp_path / "made")
+@pytest.mark.parametrize("use", ["open", "search", "fetch", "scan", "filter", "finish"])
+def test_a_flipped_bit_is_noticed_before_a_row_that_it_may_have_changed_is_given(collection, tmp_path, use):
+    files = (tmp_path / "made").glob("index-*" if use == "open" else "parts/*")
+    flip(max(files, key=lambda path: path.stat().st_size), 0.9)
+    opened = collection if use in ("open", "finish") else FolderCollection.open(tmp_path / "made")
     uses = {
+        "open": lambda: FolderCollection.open(tmp_path / "made"),
         "search": lambda: opened.search(rows([5]).column("embedding").chunk(0).flatten().to_numpy().reshape(1, -1), 5),
         "fetch": lambda: opened.fetch([1, 2]),
         "scan": lambda: list(opened.scan()),
@@ -49,25 +47,6 @@ def test_a_flipped_bit_of_a_part_is_noticed_before_a_row_of_it_is_given(collecti
     }
     with pytest.raises(DamagedError, match="Index the files again, into a new folder"):
         uses[use]()
-
-
-def test_a_flipped_bit_of_the_index_is_noticed_before_it_is_searched(collection, tmp_path):
-    flip(next((tmp_path / "made").glob("index-*")))
-    with pytest.raises(DamagedError, match="Index the files again, into a new folder"):
-        FolderCollection.open(tmp_path / "made")
-
-
-def test_a_part_of_a_former_version_is_read_without_a_checksum(collection, tmp_path):
-    folder = tmp_path / "made"
-    content = json.loads((folder / "collection.json").read_text())
-    del content["checksum"], content["facts"]["joined"]
-    names = content["parts"]
-    content["parts"] = [f"{name[:24]}.arrow" for name in names]
-    for old, new in zip(names, content["parts"], strict=True):
-        (folder / "parts" / old).rename(folder / "parts" / new)
-    (folder / "collection.json").write_text(json.dumps(content))
-    opened = FolderCollection.open(folder)
-    assert len(opened.fetch([1, 2, 200])) == 3 and opened.count() == 300
 
 
 def test_facts_are_only_believed_as_they_were_written():
@@ -79,15 +58,21 @@ def test_facts_are_only_believed_as_they_were_written():
             Facts.from_json({**good, name: value})
 
 
-def test_only_the_collections_own_files_are_deleted(collection, tmp_path):
+def test_of_the_collections_own_files_those_that_nobody_needs_are_deleted_and_none_of_others(collection, tmp_path):
     folder = tmp_path / "made"
     for name in ("index-notes.txt", "ids-of-people.csv", "parts/mine.arrow", ".env", "parts/.git"):
         (folder / name).write_text("mine")
     collection.upsert(rows(range(1, 201), seed=3))
-    collection.finish(replace(FACTS, index=SCANN))
+    collection.finish(FACTS)
+    assert len([*(folder / "parts").glob("*-*.arrow")]) == 2
+    for recall in (1.0, 0.5):  # the second time the facts alone
+        collection.finish(replace(FACTS, index=SCANN, recall=recall))
+        assert [path.name for path in folder.glob("*.faiss")] == ["index-3.faiss"] and collection.facts.recall == recall
     collection.drop()
     left = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
     assert left == [".env", "ids-of-people.csv", "index-notes.txt", "parts", "parts/.git", "parts/mine.arrow"]
+    collection_in(tmp_path / "other", 3).drop()
+    assert not (tmp_path / "other").exists()
 
 
 def test_the_log_holds_no_more_than_the_collection(collection, tmp_path):

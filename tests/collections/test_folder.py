@@ -11,19 +11,15 @@ from sbert_app.collections.folder import FolderCollection
 from sbert_app.corpus.faiss_index import HNSW, IVF, SCANN, recall
 from sbert_app.corpus.filters import matching_rows
 from sbert_app.errors import UserError
-from tests.collections.made import FACTS, clustered, rows
+from tests.collections.made import FACTS, clustered, collection_in, rows
 
 QUERIES = clustered(100, seed=99)
 
 
 @pytest.fixture
 def collection(tmp_path):
-    collection = FolderCollection.create(tmp_path / "made", FACTS)
-    collection.upsert(rows(range(1, 2001)))
-    collection.upsert(rows(range(1, 1001), file=1))
-    collection.finish(FACTS)
-    yield collection
-    collection.close()
+    yield (made := collection_in(tmp_path / "made", 2000, 1000))
+    made.close()
 
 
 def every_row(collection):
@@ -99,15 +95,6 @@ def test_a_row_that_is_written_again_replaces_the_earlier_one(collection):
     assert not collection.fetch([12]).column("sentence")[0].as_py().startswith("New")
 
 
-def test_a_file_that_has_become_shorter_loses_the_rows_behind_its_end(collection):
-    collection.trim(0, 1500)
-    collection.finish(FACTS)
-    assert collection.count() == 2500 and len(collection.fetch([1500, 1501, (1 << FILE_BITS) + 1000])) == 2
-    collection.upsert(rows(range(1501, 1503)))
-    collection.finish(FACTS)
-    assert collection.count() == 2502
-
-
 def test_others_read_while_one_writes_and_see_the_rows_when_they_are_finished(collection, tmp_path):
     reader = FolderCollection.open(tmp_path / "made")
     collection.upsert(rows(range(2001, 3001)))
@@ -129,17 +116,6 @@ def test_a_writer_that_was_killed_leaves_what_was_there_and_what_it_wrote_counts
     again.finish(FACTS)
     assert again.count() == 3600
     again.close()
-
-
-def test_what_nobody_needs_is_deleted(collection, tmp_path):
-    collection.upsert(rows(range(1, 2001), seed=3))
-    collection.finish(FACTS)
-    folder = tmp_path / "made"
-    assert len(list((folder / "parts").iterdir())) == 2 and [path.name for path in folder.glob("index-*")] == ["index-2.faiss"]
-    collection.finish(replace(FACTS, recall=0.5))  # the facts alone
-    assert [path.name for path in folder.glob("index-*")] == ["index-2.faiss"] and collection.facts.recall == 0.5
-    collection.drop()
-    assert not folder.exists()
 
 
 def test_what_is_no_collection_gets_a_sentence(tmp_path):
