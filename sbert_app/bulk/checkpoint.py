@@ -139,12 +139,8 @@ class Checkpoint:
         """Remember the numbers of files, before rows of them are written."""
         self._note("files", list(files))
 
-    def begin(self, file: int, start: int) -> None:
-        """Remember that a piece may be there from now on, in part or as a whole."""
-        self.put(file, start, "", "", 0)
-
-    def put(self, file: int, start: int, content: str, key: str, rows: int) -> None:
-        """Remember a piece that was written."""
+    def put(self, file: int, start: int, content: str = "", key: str = "", rows: int = 0) -> None:
+        """Remember a piece that was written; without content one that may be there from now on, in part or as a whole."""
         self._note("put", [file, start, content, key, rows])
 
     def cut(self, file: int, start: int) -> None:

@@ -51,7 +51,7 @@ class CollectionWriter:
         if number not in self._open:
             self._open.add(number)
             self._cut(number, piece.start)
-        self.checkpoint.begin(number, piece.start)
+        self.checkpoint.put(number, piece.start)
         if piece.rows:
             self.collection.upsert(table_of(self.facts, piece, embeddings, number))
         self.checkpoint.put(number, piece.start, piece.content, key, len(piece.rows))
@@ -70,7 +70,7 @@ class CollectionWriter:
     def _cut(self, number: int, rows: int) -> None:
         if self.checkpoint.reaches(number, rows):
             self.checkpoint.cut(number, rows)
-            self.checkpoint.begin(number, rows)  # after a kill, or after the store was gone, the next run takes them out again
+            self.checkpoint.put(number, rows)  # after a kill, or after the store was gone, the next run takes them out again
             self.collection.trim(number, rows)
             self.checkpoint.cut(number, rows)
             self.changed = True

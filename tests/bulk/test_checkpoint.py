@@ -51,43 +51,29 @@ def reopened(tmp_path):
     return lambda count, files=FILES: Checkpoint(path, files, count)
 
 
-def test_a_checkpoint_is_believed_while_the_collection_has_its_rows(reopened):
+def test_a_checkpoint_is_believed_as_far_as_the_collection_has_its_rows(reopened):
     checkpoint = reopened(19)
     assert checkpoint.holds(0, 0, "one") and checkpoint.holds(1, 10, "three") and not checkpoint.holds(1, 10, "changed")
     assert checkpoint.rows == 19 and checkpoint.unfinished and checkpoint.keys == {"k1", "k2", "k3"}
     assert checkpoint.reaches(1, 5) and not checkpoint.reaches(0, 10)
-
-
-def test_what_was_not_finished_is_written_again_where_its_rows_are_missing(reopened):
-    checkpoint = reopened(15)
-    assert (
-        checkpoint.holds(1, 0, "two")
-        and not checkpoint.holds(1, 10, "three")
-        and checkpoint.reaches(1, 10)
-        and not checkpoint.unfinished
-    )
+    checkpoint = reopened(15)  # what was not finished is written again
+    assert checkpoint.holds(1, 0, "two") and not checkpoint.holds(1, 10, "three")
+    assert checkpoint.reaches(1, 10) and not checkpoint.unfinished
 
 
 def test_nothing_is_believed_of_a_collection_that_was_emptied_or_is_another(reopened):
     assert reopened(14).rows == 0 and reopened(19, ("c.csv",)).rows == 0
 
 
-def test_what_was_cut_is_forgotten(reopened):
+def test_pieces_that_were_begun_or_cut_and_numbers_of_files_are_remembered(reopened):
     checkpoint = reopened(19)
-    checkpoint.cut(1, 1)
-    checkpoint = reopened(19)
-    assert checkpoint.rows == 15 and not checkpoint.reaches(1, 1)
-
-
-def test_a_piece_that_was_begun_may_be_there(reopened):
-    reopened(19).begin(0, 10)
+    checkpoint.name_files((*FILES, "new.csv"))
+    checkpoint.put(0, 10)  # it may be there
     checkpoint = reopened(19)
     assert checkpoint.reaches(0, 10) and not checkpoint.holds(0, 10, "one") and checkpoint.rows == 19
-
-
-def test_files_of_a_run_that_was_killed_keep_their_numbers(reopened):
-    reopened(19).name_files((*FILES, "new.csv"))
-    assert reopened(19).files == (*FILES, "new.csv")
+    checkpoint.cut(1, 1)
+    checkpoint = reopened(19)
+    assert checkpoint.rows == 15 and not checkpoint.reaches(1, 1) and checkpoint.files == (*FILES, "new.csv")
 
 
 @pytest.mark.parametrize("end", [b"", b"\xff\n"])
