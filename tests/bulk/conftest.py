@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from sbert_app.bulk.indexing import run
@@ -23,6 +24,18 @@ def data(tmp_path, sentences):
 def write_rows(path: Path, sentences: list[str]) -> None:
     lines = (json.dumps({"text": text, "n": str(i)}) for i, text in enumerate(sentences))
     path.write_text("\n".join(lines) + "\n")
+
+
+def write_frame(path: Path, frame: pd.DataFrame) -> Path:
+    """A file of these rows, in the format that its name tells."""
+    kind = path.name.split(".")[1]
+    if kind == "parquet":
+        frame.to_parquet(path)
+    elif kind == "jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        frame.to_csv(path, sep="\t" if kind == "tsv" else ",", index=False)
+    return path
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,10 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from filelock import FileLock
+from safetensors.numpy import load_file, save_file
 
 from sbert_app.bulk.pieces import digest
 from sbert_app.collections import open_collection
-from sbert_app.collections.collection import FILE_BITS, CollectionError
+from sbert_app.collections.collection import FILE_BITS, CollectionError, measured_recall
 from sbert_app.collections.folder import FolderCollection
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import Encoder
@@ -169,8 +171,6 @@ def test_the_recall_of_an_index_is_measured(kind, index, data, tmp_path):
 
 
 def test_recall_falls_when_the_index_returns_other_rows(index, data, tmp_path):
-    from sbert_app.collections.collection import measured_recall
-
     index(data)
     collection = open_collection(str(tmp_path / "store"))
 
@@ -187,21 +187,12 @@ def test_recall_falls_when_the_index_returns_other_rows(index, data, tmp_path):
     assert 0.3 < measured_recall(Poor(), collection.scan())[0] < 0.7
 
 
-def test_a_collection_of_another_model_is_refused(index, data, shallow_folder):
-    index(data / "c.jsonl")
-    with pytest.raises(UserError, match=r"was made with the model '.*tiny', not with '.*shallow'"):
+def test_a_collection_of_another_model_or_of_one_that_changed_is_refused(index, data, tiny, shallow_folder, tmp_path):
+    model = shutil.copytree(tiny, tmp_path / "model")
+    index(data / "c.jsonl", model=str(model))
+    with pytest.raises(UserError, match=r"was made with the model '.*model', not with '.*shallow'"):
         index(data / "c.jsonl", model=str(shallow_folder))
     assert index(data / "c.jsonl", model="").rows == 100  # the collection's own
-
-
-def test_a_model_that_changed_is_refused(index, data, tiny, tmp_path):
-    import shutil
-
-    from safetensors.numpy import load_file, save_file
-
-    model = tmp_path / "model"
-    shutil.copytree(tiny, model)
-    index(data / "c.jsonl", model=str(model))
     weights = load_file(model / "model.safetensors")
     save_file({name: weight * 2 for name, weight in weights.items()}, model / "model.safetensors", {"format": "pt"})
     with pytest.raises(UserError, match="has changed since the collection"):

@@ -12,6 +12,7 @@ from sbert_app.bulk.request import Request
 from sbert_app.collections.collection import Facts
 from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN, FaissIndex
 from tests.benchmarks import plan
+from tests.bulk.conftest import write_frame
 from tests.collections.made import DIM, clustered
 
 SCALE = Path(__file__).parents[2] / "docs" / "scale.md"
@@ -20,13 +21,7 @@ SCALE = Path(__file__).parents[2] / "docs" / "scale.md"
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.jsonl", "a.tsv", "a.parquet"])
 def test_rows_are_expected_by_size_and_exactly_for_parquet(name, tmp_path, sentences):
     frame = pd.DataFrame({"text": sentences * 10, "n": range(len(sentences) * 10)})
-    path = tmp_path / name
-    if name.endswith("parquet"):
-        frame.to_parquet(path)
-    elif "jsonl" in name:
-        frame.to_json(path, orient="records", lines=True)
-    else:
-        frame.to_csv(path, sep="\t" if "tsv" in name else ",", index=False)
+    path = write_frame(tmp_path / name, frame)
     rows = expected_rows([path], next(chunks(path, Tally())))
     assert rows == len(frame) if name.endswith("parquet") else len(frame) / 3 < rows < len(frame) * 2
 

@@ -11,6 +11,7 @@ import pytest
 from sbert_app.bulk.reading import KINDS, Tally, chunks, list_files
 from sbert_app.errors import UserError
 from sbert_app.tables.decoding import kind_of
+from tests.bulk.conftest import write_frame
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,17 +25,10 @@ def rows_of(path):
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.tsv", "a.jsonl", "a.jsonl.gz", "a.parquet"])
-def test_every_format_gives_the_same_rows_as_strings(name, write, tmp_path):
+def test_every_format_gives_the_same_rows_as_strings(name, tmp_path):
     cells = [["007", "Grüße, 東京"], ["NA", 'said "no"'], ["", "x"]]
-    frame = pd.DataFrame(cells, columns=["id", "text"])
-    kind = name.split(".")[1]
-    if kind == "parquet":
-        frame.replace("", None).to_parquet(tmp_path / name)
-    elif kind == "jsonl":
-        write(name, frame.to_json(orient="records", lines=True))
-    else:
-        write(name, frame.to_csv(sep="\t" if kind == "tsv" else ",", index=False))
-    rows, tally = rows_of(tmp_path / name)
+    frame = pd.DataFrame(cells, columns=["id", "text"]).replace("", None)
+    rows, tally = rows_of(write_frame(tmp_path / name, frame))
     assert rows == [(i, {"id": a, "text": b}) for i, (a, b) in enumerate(cells, 1)] and not tally.reasons
 
 
