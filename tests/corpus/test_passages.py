@@ -106,15 +106,6 @@ def test_passages_count_as_memory(plain, indexed):
     assert more == pytest.approx(indexed.passages.embeddings.nbytes * 2, rel=0.3)
 
 
-def test_passages_are_saved_and_reopened(indexed, tmp_path):
-    again = Library(tmp_path).load(Library(tmp_path).save(indexed))
-    assert again.truncated == indexed.truncated and len(again.passages) == len(indexed.passages)
-    first, second = (corpus.rank(QUERIES[3], "x", 20, {}, DENSE) for corpus in (indexed, again))
-    assert first.rows.tolist() == second.rows.tolist() and first.passages.tolist() == second.passages.tolist()
-    number = int(first.passages.max())
-    assert again.passages.span(number) == indexed.passages.span(number) == (2 * number, 2 * number + 9)
-
-
 def test_a_corpus_of_an_earlier_version_opens_and_is_replaced_once_indexed_again(plain, indexed, tmp_path):
     library = Library(tmp_path)
     saved = library.save(replace(plain, truncated=40))

@@ -58,18 +58,18 @@ def test_several_columns_are_joined(write):
     assert [corpus.title(row) for row in (0, 1)] == ["Cats", ""] and read_corpus(table, ["text"], LIMITS).title(0) == ""
 
 
-def test_a_missing_column_names_those_there_are(write):
-    table = read_table(write("a.csv", "body,n\nx,1\n"), LIMITS)
-    with pytest.raises(UserError, match=r"'a.csv' has no column 'text'. Its columns are: body, n."):
-        read_corpus(table, ["text"], LIMITS)
-    with pytest.raises(UserError, match="no sentence column chosen"):
-        read_corpus(table, [], LIMITS)
-
-
-def test_all_rows_blank(write):
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["body"], r"'a.csv' has no column 'body'. Its columns are: text, n."),
+        ([], "no sentence column chosen"),
+        (["text"], "Every row of column 'text' is blank. Choose another sentence column"),
+    ],
+)
+def test_a_column_that_is_missing_or_blank_is_told(columns, message, write):
     table = read_table(write("a.csv", "text,n\n ,1\n,2\n"), LIMITS)
-    with pytest.raises(UserError, match="Every row of column 'text' is blank. Choose another sentence column"):
-        read_corpus(table, ["text"], LIMITS)
+    with pytest.raises(UserError, match=message):
+        read_corpus(table, columns, LIMITS)
 
 
 def test_over_long_sentences_are_cut_and_repeated_ones_counted(write):
