@@ -149,16 +149,10 @@ def test_facets_are_columns_with_few_repeated_values():
     assert list(facets(metadata)) == ["topic", "abstract"] and list(label_columns(metadata)) == ["topic"]
 
 
-@pytest.fixture
-def indexed():
-    sentences = [f"sentence number {i}" for i in range(200)]
+def test_hybrid_lifts_the_row_whose_words_match():
     metadata = pd.DataFrame({"even": [str(i % 2 == 0) for i in range(200)]})
-    corpus = Corpus("c", ("text",), sentences, metadata, np.arange(1, 201))
-    return IndexedCorpus.build(corpus, "m", "f", clustered(200))
-
-
-def test_hybrid_lifts_the_row_whose_words_match(indexed):
-    query = clustered(201)[200]
+    corpus = Corpus("c", ("text",), [f"sentence number {i}" for i in range(200)], metadata, np.arange(1, 201))
+    indexed, query = IndexedCorpus.build(corpus, "m", "f", clustered(200)), clustered(201)[200]
     ranking = indexed.rank(query, "137", 10, {}, HYBRID)
     assert 137 in ranking.rows[:2]
     assert np.allclose(ranking.scores, indexed.embeddings[ranking.rows] @ query)

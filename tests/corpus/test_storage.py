@@ -51,10 +51,6 @@ def test_cache_drops_the_oldest_beyond_its_bound(tmp_path):
     assert cache.lookup("m", SENTENCES, 8)[1].tolist()[-1]
 
 
-def _segment(tmp_path):
-    return next((tmp_path / "m").iterdir())
-
-
 DAMAGES = {
     "torn": lambda segment: (segment / "vectors.npy").write_bytes(b"torn"),
     "no bytes": lambda segment: (segment / "vectors.npy").write_bytes(b""),
@@ -73,8 +69,7 @@ KEYS = np.zeros(0, dtype=np.uint64)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_cache_segment_is_set_aside(tmp_path, damage):
     cache = EmbeddingCache(tmp_path)
-    cache.add("m", SENTENCES[:3], VECTORS[:3])
-    DAMAGES[damage](_segment(tmp_path))
+    DAMAGES[damage](cache.add("m", SENTENCES[:3], VECTORS[:3]))
     assert not cache.lookup("m", SENTENCES, 8)[1].any()
     assert list((tmp_path / "m").iterdir()) == []
     cache.add("m", SENTENCES[:3], VECTORS[:3])
@@ -84,8 +79,7 @@ def test_a_damaged_cache_segment_is_set_aside(tmp_path, damage):
 def test_every_flipped_bit_of_the_cache_is_noticed(tmp_path):
     cache = EmbeddingCache(tmp_path)
     for name, offset in [("vectors.npy", 128 + i) for i in range(0, 96, 5)] + [("keys.npy", 128 + i) for i in range(0, 24, 5)]:
-        cache.add("m", SENTENCES[:3], VECTORS[:3])
-        flip(_segment(tmp_path) / name, offset, offset % 8)
+        flip(cache.add("m", SENTENCES[:3], VECTORS[:3]) / name, offset, offset % 8)
         found, known = cache.lookup("m", SENTENCES[:3], 8)
         assert (found[known] == VECTORS[:3][known]).all() and not known.all()
         shutil.rmtree(tmp_path / "m")
