@@ -33,7 +33,7 @@ def test_flipped_bits_and_hostile_edits_end_in_sentences(tmp_path):
 
 
 @pytest.mark.parametrize("use", ["open", "search", "fetch", "scan", "filter", "finish"])
-def test_a_flipped_bit_is_noticed_before_a_row_that_it_may_have_changed_is_given(collection, tmp_path, use):
+def test_a_flipped_bit_of_a_part_is_noticed_before_a_row_of_it_is_given(collection, tmp_path, use):
     files = (tmp_path / "made").glob("index-*" if use == "open" else "parts/*")
     flip(max(files, key=lambda path: path.stat().st_size), 0.9)
     opened = collection if use in ("open", "finish") else FolderCollection.open(tmp_path / "made")
