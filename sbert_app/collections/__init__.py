@@ -10,6 +10,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from sbert_app.collections.collection import Collection, Facts
+from sbert_app.collections.folder import FolderCollection
 from sbert_app.errors import UserError
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}")  # what Milvus allows
@@ -94,8 +95,6 @@ def open_collection(address: str, token: str = "") -> Collection:
         from sbert_app.collections.milvus.store import MilvusCollection
 
         return MilvusCollection.open(place, token)
-    from sbert_app.collections.folder import FolderCollection
-
     return FolderCollection.open(Path(place.uri))
 
 
@@ -106,6 +105,4 @@ def create_collection(address: str, facts: Facts, token: str = "") -> Collection
         from sbert_app.collections.milvus.store import MilvusCollection
 
         return MilvusCollection.create(place, facts, token)
-    from sbert_app.collections.folder import FolderCollection
-
     return FolderCollection.create(Path(place.uri), facts)

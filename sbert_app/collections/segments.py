@@ -20,7 +20,7 @@ PARTS = "parts"  # the folder of the segments
 NAME = re.compile(r"[0-9a-f]{24}(?:-([0-9a-f]{8}))?\.arrow")  # digest and checksum of the file; those of former versions lack it
 MAGIC_BYTES = 8
 INFINITE = 0x7C00  # the exponent of float16 numbers that are infinite or none
-COLUMN_ROWS = 100_000  # of a column that are put in order at a time: Arrow's strings end at 2 GB
+COLUMN_ROWS = 100_000  # of columns that are put in order at a time: Arrow's strings end at 2 GB
 
 
 class Segment:
@@ -104,9 +104,9 @@ class Segments:
         parts = ((own, segment.embeddings[rows]) for segment, own, rows in self._by_segment(positions))
         return in_order(parts, len(positions), self._schema.field(EMBEDDING).type.list_size)
 
-    def column(self, name: str) -> pa.Table:
-        """One column of all rows."""
-        return pa.concat_tables([self.take(self.ids[:0], [name]), *self.scan(COLUMN_ROWS, [name])])
+    def columns(self, names: Sequence[str]) -> pa.Table:
+        """Some columns of all rows."""
+        return pa.concat_tables([self.take(self.ids[:0], names), *self.scan(COLUMN_ROWS, names)])
 
     def scan(self, batch: int, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """All rows in ascending order of ids, `batch` at a time."""

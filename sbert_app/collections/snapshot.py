@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -113,8 +112,8 @@ class Snapshot:
         matched = self._masks.get(key)
         if matched is None:
             names = [condition.column for condition in conditions(filters, self.facts.filterable)]
-            columns = [self.facts.cells(self.rows.column(self.facts.field(name)), [name]) for name in names]
-            matched = matching_rows(pd.concat(columns, axis=1), filters)
+            columns = self.rows.columns([self.facts.field(name) for name in names])
+            matched = matching_rows(self.facts.cells(columns, names), filters)
             if len(self._masks) >= MASKS:
                 self._masks.clear()
             self._masks[key] = matched
