@@ -28,7 +28,7 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from tests.attacks.bound import bounded
 from tests.attacks.small_home import SENTENCES, settings, tiny_model
-from tests.bulk.contents import Place, contents, least_cosine
+from tests.bulk.conftest import Place, contents, least_cosine
 from tests.bulk.logged import log_to
 from tests.scale.milvus_server import Server
 

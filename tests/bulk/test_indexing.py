@@ -22,8 +22,7 @@ from sbert_app.collections.collection import FILE_BITS, CollectionError, measure
 from sbert_app.collections.folder import FolderCollection
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import Encoder
-from tests.bulk.conftest import write_rows
-from tests.bulk.contents import contents, least_cosine
+from tests.bulk.conftest import contents, least_cosine, write_rows
 
 ROOT = Path(__file__).parents[2]
 
@@ -97,13 +96,16 @@ def test_a_file_that_cannot_be_read_does_not_stop_the_others(index, data, tmp_pa
     assert summary.collection_rows == 400 and sorted(Path(name).name for name in summary.failures) == ["b.jsonl", "d.parquet"]
 
 
-def test_a_damaged_shard_is_encoded_again_by_the_next_run(index, data, tmp_path):
+def test_a_damaged_shard_is_encoded_again_and_parquet_files_hold_float16_lists_that_pandas_reads(index, data, tmp_path, sentences):
     index(data, out=tmp_path / "out")
     shard = next((tmp_path / "home" / "cache" / "bulk").rglob("*.npy"))
     shard.write_bytes(shard.read_bytes()[:-20])
     broken = index(data, out=tmp_path / "out")
     assert len(broken.failures) == 1 and "run the same command again" in next(iter(broken.failures.values()))
     assert index(data, out=tmp_path / "out").failures == {}
+    frame = pd.read_parquet(tmp_path / "out").sort_values(["file", "row"])
+    assert list(frame.columns) == ["file", "row", "sentence", "metadata.n", "embedding"] and len(frame) == 600
+    assert frame.sentence.tolist() == sentences[:600] and frame.embedding.iloc[0].dtype == np.float16
 
 
 def test_parts_of_the_shards_are_encoded_apart_and_stored_together(index, data, tmp_path):
@@ -111,13 +113,6 @@ def test_parts_of_the_shards_are_encoded_apart_and_stored_together(index, data, 
     assert sum(part.encoded for part in parts) == 600 and all(100 < part.encoded < 300 for part in parts)
     whole = index(data, work=tmp_path / "work")
     assert (whole.encoded, whole.reused, whole.collection_rows) == (0, 600, 600)
-
-
-def test_parquet_files_hold_float16_lists_that_pandas_reads(index, data, tmp_path, sentences):
-    index(data, out=tmp_path / "out")
-    frame = pd.read_parquet(tmp_path / "out").sort_values(["file", "row"])
-    assert list(frame.columns) == ["file", "row", "sentence", "metadata.n", "embedding"] and len(frame) == 600
-    assert frame.sentence.tolist() == sentences[:600] and frame.embedding.iloc[0].dtype == np.float16
 
 
 @pytest.mark.parametrize("content", ["", "null", "[]", "not JSON", '{"parts": null}', '{"parts": [1]}', '{"facts": {}}'])

@@ -10,8 +10,7 @@ from sbert_app.bulk.indexing import run
 from sbert_app.bulk.request import Request
 from sbert_app.settings import Settings
 from tests.attacks.small_home import tiny_model
-from tests.bulk.conftest import write_rows
-from tests.bulk.contents import contents, least_cosine
+from tests.bulk.conftest import contents, least_cosine, write_rows
 
 
 @pytest.mark.skipif(find_spec("ray") is None, reason="needs Ray: pip install -r requirements-scale.txt")
