@@ -88,26 +88,17 @@ def test_tiles_find_what_brute_force_finds(count, tile, monkeypatch):
     assert as_set(mined(vectors)) == set(zip(rows1.tolist(), rows2.tolist(), strict=True))
 
 
-def test_too_many_pairs_raise_the_floor_and_none_above_it_is_missing(monkeypatch):
+def test_too_many_pairs_raise_the_floor_none_above_it_is_missing_and_memory_stays_bounded(monkeypatch):
     monkeypatch.setattr(mining, "TILE", 16)
-    vectors = near_rows(200)
+    vectors, held, add = near_rows(200), [], mining.BestPairs.add
     every = mined(vectors)
     monkeypatch.setattr(mining, "MOST_PAIRS", 100)
+    monkeypatch.setattr(mining.BestPairs, "add", lambda kept, *pairs: (add(kept, *pairs), held.append(kept._count)))
     few = mined(vectors)
+    assert len(every.scores) > 500 and max(held) <= 2 * 100  # a tile of pairs and twice the limit, never all of them
     assert not every.raised and few.raised and few.floor > every.floor and 90 <= len(few.scores) <= 100
     assert as_set(few) == {pair for pair, score in zip(zip(every.rows1, every.rows2, strict=True), every.scores, strict=True)
                            if score >= few.floor}  # fmt: skip
-
-
-def test_memory_stays_bounded_where_every_row_is_like_every_other(monkeypatch):
-    """A tile of pairs and twice the limit, never all of them."""
-    monkeypatch.setattr(mining, "TILE", 32)
-    monkeypatch.setattr(mining, "MOST_PAIRS", 500)
-    held = []
-    add = mining.BestPairs.add
-    monkeypatch.setattr(mining.BestPairs, "add", lambda kept, *pairs: (add(kept, *pairs), held.append(kept._count)))
-    found = mined(unit_rows(np.ones((600, 8), np.float32) + np.random.default_rng(0).random((600, 8), np.float32)))
-    assert max(held) <= 2 * 500 and len(found.scores) <= 500 and found.floor > 0.9
 
 
 def test_ten_thousand_copies_are_one_node():
