@@ -32,9 +32,6 @@ class Shards:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def has(self, key: str) -> bool:
-        return self.path(key).exists()
-
     def path(self, key: str) -> Path:
         return self.folder / f"{key}.npy"
 

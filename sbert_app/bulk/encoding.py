@@ -166,7 +166,7 @@ class Actor:
         if self._encoder.fingerprint != self._fingerprint:
             raise UserError("this machine computes other embeddings: it has other model files, or another precision")
         sentences = feather.read_table(path, memory_map=False).column(SENTENCE).to_pylist()
-        if self._shards.has(path.stem):  # by an actor that died before it could report
+        if self._shards.path(path.stem).exists():  # by an actor that died before it could report
             return len(sentences)
         return sum(part.rows for part in encode_shard(self._encoder, self._shards, path.stem, sentences))
 

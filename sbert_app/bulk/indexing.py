@@ -68,7 +68,7 @@ class _Encoding:
 
     def events(self) -> Iterator[Step[Summary]]:
         summary, (part, parts) = self.summary, self.plan.request.part
-        cutter, number, last = Cutter(self.plan.columns, self.plan.request.shard_rows), 0, time.monotonic()
+        cutter, number, last = Cutter(self.plan.facts, self.plan.request.shard_rows), 0, time.monotonic()
         for path in self.plan.paths:
             for piece in readable(cutter, path, summary.failures):
                 number += 1
@@ -88,7 +88,7 @@ class _Encoding:
     def _hand_over(self, piece: Piece) -> None:
         key = piece.key(self.plan.facts.fingerprint)
         self.summary.rows += len(piece.rows)
-        if key in self.waiting or self.shards.has(key) or self.stored(piece):
+        if key in self.waiting or self.shards.path(key).exists() or self.stored(piece):
             self.summary.reused += len(piece.rows)
         else:
             self.waiting[key] = piece.name

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, groupby
 from pathlib import Path
@@ -23,36 +23,27 @@ BLANK, CUT = "blank sentence", f"cut to {SENTENCE_CHARACTERS:,} characters"
 JOINED = " + "  # between the names of several sentence columns, as in Corpus.filterable
 
 
-@dataclass(frozen=True)
-class Columns:
-    """sentence: the columns that are joined to the sentence, in file order. metadata: all others that are read."""
+def first_facts(chunk: Chunk, wanted: Sequence[str]) -> Facts:
+    """Those of a new collection, without its model, by the first rows of the first file: its columns, and how they are written.
 
-    sentence: tuple[str, ...]
-    metadata: tuple[str, ...]
-    scales: dict[str, str] = field(default_factory=dict)
+    wanted: the columns that are joined to the sentence, in file order, guessed if there are none. Raises UserError.
+    """
+    frame = pd.DataFrame({column: list(cells) for column, cells in chunk.cells.items()}, dtype=object)
+    if missing := [column for column in wanted if column not in frame.columns]:
+        raise UserError(f"There is no column '{missing[0]}'. The columns are: {', '.join(frame.columns)}.")
+    sentence = [column for column in frame.columns if column in (wanted or [guess_column(frame)])]
+    metadata = [column for column in frame.columns if column not in sentence]
+    scales = {column: values.scale for column in metadata if (values := read(frame[column]))}
+    return Facts("", "", 0, JOINED.join(sentence), tuple(metadata), scales, (), joined=tuple(sentence))
 
-    @property
-    def name(self) -> str:
-        return JOINED.join(self.sentence)
 
-    @classmethod
-    def chosen(cls, chunk: Chunk, wanted: Sequence[str]) -> "Columns":
-        """By the first rows of the first file; wanted: the sentence columns, guessed if there are none. Raises UserError."""
-        frame = pd.DataFrame({column: list(cells) for column, cells in chunk.cells.items()}, dtype=object)
-        if missing := [column for column in wanted if column not in frame.columns]:
-            raise UserError(f"There is no column '{missing[0]}'. The columns are: {', '.join(frame.columns)}.")
-        sentence = [column for column in frame.columns if column in (wanted or [guess_column(frame)])]
-        metadata = [column for column in frame.columns if column not in sentence]
-        scales = {column: values.scale for column in metadata if (values := read(frame[column]))}
-        return cls(tuple(sentence), tuple(metadata), scales)
-
-    @classmethod
-    def of_collection(cls, facts: Facts, wanted: Sequence[str], present: Container[str] = ()) -> "Columns":
-        """Those that a collection has. present: the columns of the first file. Raises UserError if other columns are wanted."""
-        former = (facts.sentence,) if facts.sentence in present else tuple(facts.sentence.split(JOINED))
-        if wanted and set(wanted) != set(facts.joined or former):
-            raise UserError(f"The sentences of this collection are the column '{facts.sentence}'. Leave out --column.")
-        return cls(facts.joined or former, facts.columns, dict(facts.scales))
+def known_facts(facts: Facts, wanted: Sequence[str], present: Container[str]) -> Facts:
+    """Those of a collection. present: the columns of the first file. Raises UserError if other sentence columns are wanted."""
+    former = (facts.sentence,) if facts.sentence in present else tuple(facts.sentence.split(JOINED))
+    facts = replace(facts, joined=facts.joined or former)
+    if wanted and set(wanted) != set(facts.joined):
+        raise UserError(f"The sentences of this collection are the column '{facts.sentence}'. Leave out --column.")
+    return facts
 
 
 @dataclass(frozen=True)
@@ -85,21 +76,21 @@ class Piece:
 class Cutter:
     """Cuts files into pieces. `tally`: rows left out, of all files; `ignored`: columns that are not read, each with a file."""
 
-    def __init__(self, columns: Columns, shard_rows: int) -> None:
-        self.columns, self.shard_rows = columns, shard_rows
+    def __init__(self, facts: Facts, shard_rows: int) -> None:
+        self.facts, self.shard_rows = facts, shard_rows
         self.tally = Tally()
         self.ignored: dict[str, str] = {}
 
     def pieces(self, path: Path) -> Iterator[Piece]:
         """The pieces of a file, without gaps. Raises UserError where it cannot be read further: what came before is sound."""
         start, rows, size, checked = 0, list[Chunk](), 0, False
-        known = self.columns.sentence + self.columns.metadata
+        known = self.facts.joined + self.facts.columns
         for chunk in chunks(path, self.tally):
             for column in chunk.cells:
                 if column not in known:
                     self.ignored.setdefault(column, path.name)
-            if chunk.numbers and not checked and not any(column in chunk.cells for column in self.columns.sentence):
-                raise UserError(f"'{path.name}' has no column '{self.columns.name}'. Its columns are: {', '.join(chunk.cells)}.")
+            if chunk.numbers and not checked and not any(column in chunk.cells for column in self.facts.joined):
+                raise UserError(f"'{path.name}' has no column '{self.facts.sentence}'. Its columns are: {', '.join(chunk.cells)}.")
             checked = checked or bool(chunk.numbers)
             for own in _split(chunk, self.shard_rows, known):
                 window = own.numbers[0] - 1 - (own.numbers[0] - 1) % self.shard_rows
@@ -114,12 +105,12 @@ class Cutter:
 
     def _piece(self, path: Path, start: int, end: int, rows: Sequence[Chunk]) -> Piece:
         numbers = [number for chunk in rows for number in chunk.numbers]
-        texts = joined_cells(_cells(rows, column) for column in self.columns.sentence)
+        texts = joined_cells(_cells(rows, column) for column in self.facts.joined)
         filled = [i for i, text in enumerate(texts) if text]
         for number, text in zip(numbers, texts, strict=True):
             if not text or len(text) > SENTENCE_CHARACTERS:
                 self.tally.add(path.name, number, CUT if text else BLANK)
-        cells = {column: _cells(rows, column) for column in self.columns.metadata}
+        cells = {column: _cells(rows, column) for column in self.facts.columns}
         metadata = {column: [values[i] for i in filled] for column, values in cells.items()}
         return Piece(path, start, end, [numbers[i] for i in filled], [texts[i][:SENTENCE_CHARACTERS] for i in filled], metadata)
 

@@ -10,7 +10,7 @@ import pyarrow.parquet
 
 from sbert_app.bulk.checkpoint import Checkpoint
 from sbert_app.bulk.encoding import load_encoder
-from sbert_app.bulk.pieces import Columns, digest
+from sbert_app.bulk.pieces import digest, first_facts, known_facts
 from sbert_app.bulk.reading import Chunk, Tally, chunks
 from sbert_app.bulk.request import AUTO, Request
 from sbert_app.collections import create_collection, open_collection
@@ -49,7 +49,6 @@ class BulkPlan:
 
     request: Request
     paths: tuple[Path, ...]
-    columns: Columns
     encoder: "Encoder"
     facts: Facts
     rows: int
@@ -101,14 +100,11 @@ def prepare(request: Request, paths: Sequence[Path], settings: Settings, work: P
         collection = open_collection(request.store, request.token) if request.store and not request.partial else None
     try:
         old = collection.facts if collection else None
-        columns = Columns.of_collection(old, request.columns, chunk.cells) if old else Columns.chosen(chunk, request.columns)
-        encoder = load_encoder(settings, request.model or (old.model if old else DEFAULT_ENCODER), rows > WORTH_CONVERTING)
-        own = encoder.name, encoder.fingerprint, encoder.dim, columns.name, columns.metadata, columns.scales
-        facts = Facts(*own, files=(), joined=columns.sentence)
+        facts = known_facts(old, request.columns, chunk.cells) if old else first_facts(chunk, request.columns)
+        encoder = load_encoder(settings, request.model or facts.model or DEFAULT_ENCODER, rows > WORTH_CONVERTING)
         if old:
-            _check_model(request.store, old, facts)
-            facts = old
-        facts = with_files(facts, paths)
+            _check_model(request.store, old, encoder)
+        facts = with_files(replace(facts, model=encoder.name, fingerprint=encoder.fingerprint, dim=encoder.dim), paths)
         if collection is None and request.store and not request.partial:
             collection, created = create_collection(request.store, facts, request.token), True
         checkpoint = _checkpoint(request, collection, work, created) if collection else None
@@ -121,7 +117,7 @@ def prepare(request: Request, paths: Sequence[Path], settings: Settings, work: P
                 collection.drop()
             collection.close()
         raise
-    return BulkPlan(request, tuple(paths), columns, encoder, facts, rows, row_characters(chunk), collection, checkpoint, created)
+    return BulkPlan(request, tuple(paths), encoder, facts, rows, row_characters(chunk), collection, checkpoint, created)
 
 
 def first_rows(paths: Sequence[Path]) -> Chunk:
@@ -150,15 +146,15 @@ def _checkpoint(request: Request, collection: Collection, work: Path, created: b
     return Checkpoint(path, collection.facts.files, collection.count())
 
 
-def _check_model(store: str, old: Facts, new: Facts) -> None:
+def _check_model(store: str, old: Facts, new: "Encoder") -> None:
     """Raise UserError unless a collection's embeddings can be compared with those of a model."""
     way_out = "Choose the model it was made with, or another --store."
-    if old.model != new.model:
-        raise UserError(f"The collection '{store}' was made with the model '{old.model}', not with '{new.model}'. {way_out}")
+    if old.model != new.name:
+        raise UserError(f"The collection '{store}' was made with the model '{old.model}', not with '{new.name}'. {way_out}")
     if old.dim != new.dim:
-        raise UserError(f"The collection '{store}' holds {old.dim} dimensions, the model '{new.model}' gives {new.dim}. {way_out}")
+        raise UserError(f"The collection '{store}' holds {old.dim} dimensions, the model '{new.name}' gives {new.dim}. {way_out}")
     if old.fingerprint != new.fingerprint:
         raise UserError(
-            f"The model '{new.model}' has changed since the collection '{store}' was made, or computes in another precision "
+            f"The model '{new.name}' has changed since the collection '{store}' was made, or computes in another precision "
             f"(SBERT_STUDIO_PRECISION). {way_out}"
         )

@@ -136,7 +136,7 @@ def store(plan: BulkPlan, writer: CollectionWriter | ParquetWriter, shards: Shar
     """Hand all pieces to the writer that it does not hold. What has no embeddings is a failure in the summary."""
     done = 0
     for path in plan.paths:
-        end, cutter = 0, Cutter(plan.columns, plan.request.shard_rows)
+        end, cutter = 0, Cutter(plan.facts, plan.request.shard_rows)
         for piece in readable(cutter, path, summary.failures):
             end, done = piece.end, done + len(piece.rows)
             if writer.holds(piece):
@@ -181,7 +181,7 @@ def _tables(plan: BulkPlan, writer: CollectionWriter, shards: Shards, summary: S
         yield from writer.collection.scan()
         return
     for path in plan.paths:
-        for piece in readable(Cutter(plan.columns, plan.request.shard_rows), path, {}):
+        for piece in readable(Cutter(plan.facts, plan.request.shard_rows), path, {}):
             embeddings = shards.read(piece.key(plan.facts.fingerprint), len(piece.rows))
             if piece.rows and embeddings is not None:
                 yield table_of(writer.facts, piece, embeddings, writer.number(path)).select([ROW, EMBEDDING])

@@ -19,7 +19,7 @@ def shards(tmp_path):
 def test_embeddings_come_back_as_unit_vectors_in_float16(shards):
     embeddings = shards.read("key", 2)
     assert embeddings.dtype == np.float16 and np.allclose(embeddings, [[0.6, 0.8], [0, 1]], atol=1e-3)
-    assert shards.has("key") and shards.read("other", 2) is None
+    assert shards.path("key").exists() and shards.read("other", 2) is None
 
 
 @pytest.mark.parametrize("damage", ["cut", "flip", "rows", "empty"])
@@ -27,7 +27,7 @@ def test_a_damaged_shard_is_deleted(damage, shards):
     content = bytearray(shards.path("key").read_bytes())
     content[-7] ^= 1 if damage == "flip" else 0
     shards.path("key").write_bytes(content[: {"cut": 90, "empty": 0}.get(damage, len(content))])
-    assert shards.read("key", 3 if damage == "rows" else 2) is None and not shards.has("key")
+    assert shards.read("key", 3 if damage == "rows" else 2) is None and not shards.path("key").exists()
 
 
 def test_only_the_shards_in_use_remain(shards):
@@ -35,8 +35,8 @@ def test_only_the_shards_in_use_remain(shards):
     for key in (old, used):
         shards.write(key, np.ones((1, 2), dtype=np.float32))
     shards.keep_only({used})
-    assert shards.has(used) and not shards.has(old)
-    assert shards.has("key")  # no name of ours: a person's file
+    assert shards.path(used).exists() and not shards.path(old).exists()
+    assert shards.path("key").exists()  # no name of ours: a person's file
 
 
 @pytest.fixture

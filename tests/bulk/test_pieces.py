@@ -1,18 +1,22 @@
 """Pieces: cut at the same rows every time, named by what they hold."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from sbert_app.bulk.pieces import SENTENCE_CHARACTERS, Columns, Cutter
+from sbert_app.bulk.pieces import SENTENCE_CHARACTERS, Cutter, first_facts, known_facts
 from sbert_app.bulk.reading import Tally, chunks
 from sbert_app.collections.collection import Facts
 from sbert_app.errors import UserError
 
 
-def pieces(path, rows=10, columns=None):
-    columns = columns or Columns.chosen(next(chunks(path, Tally())), ())
-    cutter = Cutter(columns, rows)
+def facts_of(path, *wanted):
+    return first_facts(next(chunks(path, Tally())), wanted)
+
+
+def pieces(path, rows=10, facts=None):
+    cutter = Cutter(facts or facts_of(path), rows)
     return list(cutter.pieces(path)), cutter
 
 
@@ -55,10 +59,10 @@ def test_a_key_names_the_sentences_and_the_content_every_cell(write):
 
 def test_several_columns_are_joined_and_long_sentences_cut(write):
     path = write("a.csv", f"title,n,body\nA,1, b \n,2,{'w' * (SENTENCE_CHARACTERS + 5)}\n")
-    columns = Columns.chosen(next(chunks(path, Tally())), ["body", "title"])
-    [piece], cutter = pieces(path, columns=columns)
-    assert piece.sentences == ["A b", "w" * SENTENCE_CHARACTERS] and columns.name == "title + body"
-    assert columns.metadata == ("n",) and cutter.tally.reasons["cut to 50,000 characters"] == 1
+    facts = facts_of(path, "body", "title")
+    [piece], cutter = pieces(path, facts=facts)
+    assert piece.sentences == ["A b", "w" * SENTENCE_CHARACTERS] and facts.sentence == "title + body"
+    assert facts.columns == ("n",) and cutter.tally.reasons["cut to 50,000 characters"] == 1
 
 
 def test_the_first_file_decides_which_columns_there_are(write):
@@ -66,20 +70,20 @@ def test_the_first_file_decides_which_columns_there_are(write):
         write("a.csv", "text,team,day\nx y z,A,2026-03-01\n"),
         write("b.jsonl", '{"text": "q", "size": 3}\n{"team": "B"}\n'),
     )
-    columns = Columns.chosen(next(chunks(first, Tally())), ())
-    assert columns == Columns(("text",), ("team", "day"), {"day": "date"})
-    [piece], cutter = pieces(other, columns=columns)
+    facts = facts_of(first)
+    assert (facts.joined, facts.columns, facts.scales) == (("text",), ("team", "day"), {"day": "date"})
+    [piece], cutter = pieces(other, facts=facts)
     assert piece.metadata == {"team": [""], "day": [""]} and cutter.ignored == {"size": "b.jsonl"}
 
 
 def test_a_file_without_the_sentence_column_is_refused(write):
     path = write("b.csv", "message,team\nq,B\n")
     with pytest.raises(UserError, match=r"'b.csv' has no column 'text'. Its columns are: message, team."):
-        pieces(path, columns=Columns(("text",), ()))
+        pieces(path, facts=Facts("m", "f", 3, "text", (), {}, (), joined=("text",)))
 
 
 def test_the_sentence_column_of_a_collection_cannot_change():
     facts = Facts("m", "f", 3, "title + body", ("n",), {}, ())
-    assert Columns.of_collection(facts, ()) == Columns.of_collection(facts, ["body", "title"])
+    assert known_facts(facts, (), ()) == known_facts(facts, ["body", "title"], ()) == replace(facts, joined=("title", "body"))
     with pytest.raises(UserError, match="are the column 'title \\+ body'"):
-        Columns.of_collection(facts, ["n"])
+        known_facts(facts, ["n"], ())

@@ -5,7 +5,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sbert_app.bulk.pieces import Columns
 from sbert_app.bulk.preparing import INDEX_BYTES, BulkPlan, expected_rows
 from sbert_app.bulk.reading import Tally, chunks
 from sbert_app.bulk.request import Request
@@ -29,7 +28,7 @@ def test_rows_are_expected_by_size_and_exactly_for_parquet(name, tmp_path, sente
 @pytest.mark.parametrize(("kind", "disk", "memory"), [(EXACT, "828.0 MB", "784.0 MB"), (IVF, "1.2 GB", "408.0 MB")])
 def test_a_million_rows_take_the_bytes_of_texts_embeddings_and_index(kind, disk, memory):
     facts = Facts("model", "fingerprint", 384, "text", (), {}, ())
-    planned = BulkPlan(Request(("a.csv",), "store", index=kind), (), Columns(("text",), ()), None, facts, 1_000_000, 60.0)
+    planned = BulkPlan(Request(("a.csv",), "store", index=kind), (), None, facts, 1_000_000, 60.0)
     assert f"It takes {disk} on disk and {memory} in memory with the index '{kind}'; the work folder, 768.0 MB" in planned.outlook()
 
 
