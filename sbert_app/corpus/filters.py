@@ -4,13 +4,13 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sbert_app.corpus.values import VALUE, Unread, range_on, read
+from sbert_app.corpus.values import VALUE, range_on, read
 from sbert_app.errors import UserError
 
 LABEL_COLUMNS, LABEL_LENGTH = 4, 60  # columns; characters of the longest value
@@ -43,16 +43,11 @@ class Condition:
         return ", ".join(filter(None, [text, " ".join([self.column, *bounds]) if bounds else ""]))
 
 
-@dataclass(frozen=True)
-class Matching:
-    """Which rows match filters, (n,), and for each range which cells of its column were not read."""
+class Matching(NamedTuple):
+    """Which rows match filters, (n,), and sentences on the cells that were not read for their ranges."""
 
     mask: NDArray[np.bool_]
-    unread: tuple[Unread, ...] = ()
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return tuple(sentence for column in self.unread for sentence in column.in_words())
+    notes: tuple[str, ...]
 
 
 def conditions(filters: Mapping[str, Any], columns: Sequence[str]) -> list[Condition]:
@@ -86,7 +81,7 @@ def no_scale(column: str) -> UserError:
 
 def matching_rows(metadata: pd.DataFrame, filters: Mapping[str, Any]) -> Matching:
     """The rows that match every filter, as `conditions` reads them. Raises UserError."""
-    mask, unread = np.ones(len(metadata), dtype=bool), list[Unread]()
+    mask, notes = np.ones(len(metadata), dtype=bool), list[str]()
     for condition in conditions(filters, list(metadata.columns)):
         cells = metadata[condition.column]
         if condition.values is not None:
@@ -98,11 +93,11 @@ def matching_rows(metadata: pd.DataFrame, filters: Mapping[str, Any]) -> Matchin
             values = read(cells)
             if values is None:
                 raise no_scale(condition.column)
-            unread.append(values.unread)
-            example = unread[-1].examples.get(VALUE, "")
-            first, last = range_on(values.scale, condition.column, condition.low, condition.high, example)
+            unread = values.unread
+            notes += unread.in_words()
+            first, last = range_on(values.scale, condition.column, condition.low, condition.high, unread.examples.get(VALUE, ""))
             mask &= (values.values >= first) & (values.values <= last)
-    return Matching(mask, tuple(unread))
+    return Matching(mask, tuple(notes))
 
 
 def label_columns(metadata: pd.DataFrame) -> dict[str, NDArray[np.object_]]:

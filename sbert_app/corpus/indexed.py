@@ -160,8 +160,8 @@ class IndexedCorpus:
         """Which rows are searched under filters, (n,), None for all; and sentences on those that a filter could not read."""
         if not filters:
             return self.among, ()
-        matched = matching_rows(self.corpus.filterable(), filters)
-        return matched.mask if self.among is None else self.among & matched.mask, matched.notes
+        mask, notes = matching_rows(self.corpus.filterable(), filters)
+        return mask if self.among is None else self.among & mask, notes
 
     def rank(self, query: Vectors, text: str, top: int, filters: Mapping[str, Any], way: str = DENSE) -> Ranking:
         """The `top` rows for a unit query vector, (dim,), and its text, best first; `way`: DENSE, WORDS or HYBRID."""

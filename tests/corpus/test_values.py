@@ -13,19 +13,18 @@ TABLE = pd.DataFrame(COLUMNS, dtype=str)
 
 
 def test_what_is_not_read_is_told_with_its_number_and_an_example():
-    two_forms = matching_rows(TABLE, {"two forms": {"from": "2026"}}).unread[0]
-    assert two_forms.in_words() == [
-        "1 row of column 'two forms', such as “soon”, could not be read as a date: it is not in the result."
-    ]
-    either = matching_rows(TABLE, {"day or month": {"from": "2025"}}).unread[0].in_words("grey on the map")
+    assert matching_rows(TABLE, {"two forms": {"from": "2026"}}).notes == (
+        "1 row of column 'two forms', such as “soon”, could not be read as a date: it is not in the result.",
+    )
+    either = read(TABLE["day or month"]).unread.in_words("grey on the map")
     assert either == [
         "1 row of column 'day or month', such as “whenever”, could not be read as a date: it is grey on the map.",
         "3 rows of column 'day or month', such as “03/04/2025”, could be day and month in either order, and the other rows do not "
         "tell: they are grey on the map.",
     ]
-    numbers = matching_rows(TABLE, {"decimals or thousands": {"from": "2"}}).unread[0].in_words()
+    numbers = matching_rows(TABLE, {"decimals or thousands": {"from": "2"}}).notes
     assert len(numbers) == 1 and "3 rows" in numbers[0] and "“1.234”, could be decimals or thousands" in numbers[0]
-    assert matching_rows(TABLE, {"points": {"from": "2"}}).unread[0].in_words() == []
+    assert matching_rows(TABLE, {"points": {"from": "2"}}).notes == ()
 
 
 def test_blanks_are_no_unread_cells():
