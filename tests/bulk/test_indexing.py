@@ -220,7 +220,6 @@ def test_nothing_to_index_leaves_no_collection(index, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"store": ""}, "Name either --store"),
         ({"index": "lsh"}, "Unknown index 'lsh'"),
         ({"engine": "spark"}, "Unknown engine 'spark'"),
         ({"part": (1, 2)}, "give --work too"),

@@ -94,13 +94,6 @@ def test_an_approximate_index_of_passages_finds_them(indexed, monkeypatch):
         assert len(set(ranking.rows.tolist())) == len(ranking.rows)
 
 
-def test_without_passages_nothing_changes(plain):
-    ranking = plain.rank(QUERIES[2], "x", 9, {}, DENSE)
-    assert plain.passages is None and not plain.lacks_passages
-    assert ranking.rows.tolist() == plain.index.search(QUERIES[2:3], 9)[1][0].tolist()
-    assert ranking.passages.tolist() == [-1] * 9
-
-
 def test_passages_count_as_memory(plain, indexed):
     more = sum(held(indexed).values()) - sum(held(plain).values())
     assert more == pytest.approx(indexed.passages.embeddings.nbytes * 2, rel=0.3)
