@@ -1,6 +1,5 @@
-"""Passages of long texts: ranking against brute force, each row once; saved, reopened, and folders without them."""
+"""Passages of long texts: ranking against brute force, each row once (saved and reopened: test_storage)."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 
 from sbert_app.corpus import vector_index
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
-from sbert_app.corpus.library import Library
 from sbert_app.corpus.passages import COST, Passages
 from sbert_app.corpus.ranking.lexical import sentence_spans
 from sbert_app.corpus.reader import Corpus
@@ -97,21 +95,6 @@ def test_an_approximate_index_of_passages_finds_them(indexed, monkeypatch):
 def test_passages_count_as_memory(plain, indexed):
     more = sum(held(indexed).values()) - sum(held(plain).values())
     assert more == pytest.approx(indexed.passages.embeddings.nbytes * 2, rel=0.3)
-
-
-def test_a_corpus_of_an_earlier_version_opens_and_is_replaced_once_indexed_again(plain, indexed, tmp_path):
-    library = Library(tmp_path)
-    saved = library.save(replace(plain, truncated=40))
-    path = tmp_path / saved / "corpus.json"
-    content = json.loads(path.read_text())
-    for key in ("checksum", "passages"):  # as earlier versions wrote it
-        content.pop(key)
-    path.write_text(json.dumps(content))
-    opened = library.load(saved)
-    assert opened.lacks_passages and opened.rank(QUERIES[4], "x", 3, {}, HYBRID).passages.tolist() == [-1] * 3
-    assert library.find(plain.corpus, "print") is None and path.exists()  # so it is indexed anew, but not deleted yet
-    assert library.save(indexed) == saved and len(library.load(saved).passages) == len(indexed.passages)
-    assert len(library.list()) == 1 and library.find(plain.corpus, "print") is not None
 
 
 def test_sentences_end_at_marks_before_blanks_and_at_line_ends():

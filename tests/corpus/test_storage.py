@@ -207,16 +207,21 @@ def test_a_corpus_without_its_description_is_listed_as_damaged(indexed, library,
     assert library.find(indexed.corpus, "print") is not None
 
 
-def test_corpora_from_before_there_were_checksums_are_read(indexed, library, saved, tmp_path):
+def test_a_corpus_of_an_earlier_version_opens_and_is_replaced_once_indexed_again(indexed, library, tmp_path):
+    saved = library.save(replace(indexed, passages=None))
     path = tmp_path / saved / "corpus.json"
     content = json.loads(path.read_text())
-    for key in ("checksum", "format", "files"):
-        content.pop(key, None)
+    for key in ("checksum", "format", "files", "passages"):  # as earlier versions wrote it
+        del content[key]
     path.write_text(json.dumps(content))
-    assert library.load(path.parent.name).corpus.sentences == SENTENCES
+    opened = library.load(saved)
+    assert opened.corpus.sentences == SENTENCES and opened.lacks_passages
+    assert library.find(indexed.corpus, "print") is None and path.exists()  # so it is indexed anew, but not deleted yet
+    assert library.save(indexed) == saved and len(library.load(saved).passages) == 3
+    assert len(library.list()) == 1 and library.find(indexed.corpus, "print") is not None
     path.write_text(json.dumps(content | {"format": 99}))
     with pytest.raises(UserError, match="newer version of this app. Update the app"):
-        library.load(path.parent.name)
+        library.load(saved)
     assert library.find(indexed.corpus, "print") is None and path.exists()
 
 
