@@ -161,7 +161,7 @@ class Findings:
                 return self.marked.get(i, "")
             return ", ".join(f"other {name}" for name in self.corpus.metadata.columns[differs[i]])
 
-        own: Iterator[dict[str, Any]] = (
+        return self.corpus.with_metadata(
             {
                 "row": labels[i],
                 "verdict": "keep" if verdicts.keep[i] else "drop",
@@ -173,7 +173,6 @@ class Findings:
             }
             for i, sentence in enumerate(texts)
         )
-        return self.corpus.with_metadata(own)
 
     def cleaned(self) -> list[dict[str, str]]:
         """The rows to keep with all their columns, in the order of the file."""

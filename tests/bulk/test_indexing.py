@@ -18,7 +18,7 @@ from safetensors.numpy import load_file, save_file
 
 from sbert_app.bulk.pieces import digest
 from sbert_app.collections import open_collection
-from sbert_app.collections.collection import FILE_BITS, CollectionError, measured_recall
+from sbert_app.collections.collection import CollectionError, measured_recall
 from sbert_app.collections.folder import FolderCollection
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import Encoder
@@ -27,9 +27,10 @@ from tests.bulk.conftest import contents, least_cosine, write_rows
 ROOT = Path(__file__).parents[2]
 
 
-def test_a_folder_of_files_becomes_a_collection(index, data, tmp_path, tiny, cpu, sentences):
-    summary = index(data)
-    assert (summary.rows, summary.encoded, summary.reused, summary.written, summary.failures) == (600, 600, 0, 600, {})
+def test_a_folder_of_files_becomes_a_collection_and_a_known_one_keeps_its_number(index, data, tmp_path, tiny, cpu, sentences):
+    first, summary = index(data / "b.jsonl"), index(data)
+    assert (first.rows, first.encoded, first.reused, first.written) == (200, 200, 0, 200)
+    assert (summary.rows, summary.encoded, summary.reused, summary.written, summary.failures) == (600, 400, 200, 400, {})
     assert (summary.index, summary.collection_rows, summary.dim, summary.files) == ("exact", 600, 32, 3)
     rows, embeddings = contents(tmp_path / "store")
     assert rows["a.jsonl", 1] == (sentences[0], "0") and rows["c.jsonl", 100] == (sentences[599], "99") and len(rows) == 600
@@ -37,6 +38,7 @@ def test_a_folder_of_files_becomes_a_collection(index, data, tmp_path, tiny, cpu
     assert least_cosine(expected, embeddings) > 0.99999
     facts = open_collection(str(tmp_path / "store")).facts
     assert (facts.sentence, facts.columns, dict(facts.scales)) == ("text", ("n",), {"n": "number"})
+    assert [Path(name).name for name in facts.files] == ["b.jsonl", "a.jsonl", "c.jsonl"]
     again = index(data)  # does nothing
     assert (again.encoded, again.reused, again.written, again.collection_rows) == (0, 600, 0, 600)
 
@@ -70,14 +72,6 @@ def test_rows_that_could_not_be_taken_out_are_taken_out_by_the_next_run(changed,
     rows, _ = contents(tmp_path / "store")
     assert [row for file, row in rows if file == "a.jsonl"] == [row for row, place in enumerate(changed, 1) if place is not None]
     assert index(data).written == 0
-
-
-def test_a_new_file_gets_the_next_number_and_the_others_keep_theirs(index, data, tmp_path, sentences):
-    index(data / "b.jsonl")
-    assert index(data).collection_rows == 600
-    collection = open_collection(str(tmp_path / "store"))
-    assert [Path(name).name for name in collection.facts.files] == ["b.jsonl", "a.jsonl", "c.jsonl"]
-    assert collection.fetch([2 << FILE_BITS | 1]).column("sentence").to_pylist() == [sentences[500]]
 
 
 def test_other_shard_sizes_and_a_lost_work_folder_change_nothing(index, data, tmp_path):
