@@ -35,9 +35,7 @@ def read_parquet(path: Path, name: str, limits: Limits) -> Content:
         check_size(name, limits, rows=file.metadata.num_rows, unpacked=size)
         names = file.schema_arrow.names
         places = [i for i, column in enumerate(names) if not column.startswith(INDEX)]
-        table = Collector(name, limits, [names[i] for i in places])
-        for number, row in enumerate(_parquet_rows(file, places, name, limits), 1):
-            table.add(number, row)
+        table = Collector(name, limits, [names[i] for i in places]).filled(_parquet_rows(file, places, name, limits))
     except MemoryError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
@@ -59,9 +57,7 @@ def read_xlsx(path: Path, name: str, limits: Limits) -> Content:
         raise UserError(f"'{name}' has no rows on its sheet '{first.title}'. Choose a file with at least one sentence.")
     read = [sheet for sheet in sheets if sheet.header == first.header]
     rows = (row if len(read) == 1 else sheet.with_title(row) for sheet in read for row in sheet.rows)
-    table = Collector(name, limits, first.header if len(read) == 1 else [*first.header, SHEET])
-    for number, row in enumerate(rows, 1):
-        table.add_any(number, row)
+    table = Collector(name, limits, first.header if len(read) == 1 else [*first.header, SHEET]).filled(rows, any_length=True)
     return table.content([*([_which(read, sheets)] if len(sheets) > 1 else []), *first.notes])
 
 

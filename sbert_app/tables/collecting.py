@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from sys import getsizeof
-from typing import Any
+from typing import Any, Self
 
 from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE, Limits
@@ -47,6 +47,12 @@ class Collector:
         if len(row) > len(self.columns):
             self.grow([""] * (len(row) - len(self.columns)))
         self._keep(number, row)
+
+    def filled(self, rows: Iterable[Sequence[str]], any_length: bool = False) -> Self:
+        """With these rows, numbered from 1, by `add` or `add_any`."""
+        for number, row in enumerate(rows, 1):
+            (self.add_any if any_length else self.add)(number, row)
+        return self
 
     def grow(self, columns: Iterable[str]) -> None:
         """Add columns, blank in the rows so far."""

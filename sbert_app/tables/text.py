@@ -67,10 +67,8 @@ def _is_wrapped(lines: Iterable[str]) -> bool:
 def read_rows(rows_of: Callable[[TextFile], Rows], file: TextFile, *remarks: str) -> Content:
     every_row = rows_of(file)
     header, notes, rows = with_header(file.name, every_row)
-    table = Collector(file.name, file.limits, header)
     ragged = every_row.delimiter == "\t" and NO_HEADER in notes  # as published sets are; no text holds a tab
-    for number, row in enumerate(rows, 1):
-        (table.add_any if ragged else table.add)(number, row)
+    table = Collector(file.name, file.limits, header).filled(rows, any_length=ragged)
     delimiter = "," if every_row.delimiter == NO_DELIMITER else every_row.delimiter
     return table.content([*file.notes, *remarks, *notes, *every_row.notes], Form(delimiter, file.marked))
 
@@ -151,10 +149,7 @@ def _list_of(record: Any) -> list[Any] | None:
 
 
 def _of_lists(file: TextFile, rows: Iterable[Sequence[str]], header: Sequence[str] = (), notes: Sequence[str] = ()) -> Content:
-    table = Collector(file.name, file.limits, header)
-    for number, row in enumerate(rows, 1):
-        table.add_any(number, row)
-    return table.content([*file.notes, *notes])
+    return Collector(file.name, file.limits, header).filled(rows, any_length=True).content([*file.notes, *notes])
 
 
 def _parsed(line: str) -> Any:
