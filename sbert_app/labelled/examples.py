@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from sbert_app.corpus.reader import existing
 from sbert_app.errors import UserError
@@ -24,17 +23,6 @@ FAR = 10  # times the range of 95 % of the scores
 LEAST_ROWS = 20  # fewer cannot be split and evaluated
 MOST_LABELS = 50
 GENERAL = ASSETS / "evaluation" / "everyday_pairs.csv"
-
-
-@dataclass(frozen=True)
-class Targets:
-    """What the examples are to learn, as in `Examples`, and remarks about how it was read."""
-
-    values: NDArray[np.float64]
-    labels: tuple[str, ...] = ()
-    positive: int = -1
-    bounds: tuple[float, float] = (0.0, 1.0)
-    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,12 +66,12 @@ def read_examples(table: Table, mapping: ColumnRoles, limits: Limits, repeats: b
     _check_enough(table, mapping, positions, skipped, least)
     most = limits.sentence_characters
     sentences = tuple([column[position][:most] for position in positions] for column in columns)
-    target = _targets([raw[position] for position in positions], sentences, mapping, table.name)
-    examples = Examples(mapping.kind, sentences, target.values, rows[positions], target.labels, target.positive, target.bounds)
+    blank = Examples(mapping.kind, sentences, np.zeros(len(positions)), rows[positions])
+    examples, remark = _with_targets(blank, [raw[position] for position in positions], mapping, table.name)
     skipped.sort(key=lambda skip: skip.row)
     cut = [int(rows[i]) for i in positions if any(len(column[i]) > most for column in columns)]
     remarks = _remarks(examples, mapping, [spellings[position] for position in positions], cut, most)
-    return Reading(table.name, mapping, examples, tuple(skipped), (*table.notes, *target.remarks, *remarks))
+    return Reading(table.name, mapping, examples, tuple(skipped), (*table.notes, *filter(None, (remark, *remarks))))
 
 
 @cache
@@ -136,8 +124,11 @@ def _far(spellings: Sequence[str]) -> str:
     return f"{count} far from the others, such as {such}, which makes these nearly equal: correct or delete such rows."
 
 
-def _targets(raw: list[str], sentences: Sequence[list[str]], mapping: ColumnRoles, name: str) -> Targets:
-    """Scores are scaled to 0..1, where a high one means different with the highest as 0; labels are numbered in order."""
+def _with_targets(examples: Examples, raw: list[str], mapping: ColumnRoles, name: str) -> tuple[Examples, str]:
+    """The examples with what they are to learn, and a remark on how it was read, "" for none.
+
+    Scores are scaled to 0..1, where a high one means different with the highest as 0; labels are numbered in order.
+    """
     if mapping.kind == "scored":
         scores = np.array([labels.number(text) for text in raw], dtype=np.float64)
         low, high = float(scores.min()), float(scores.max())
@@ -146,10 +137,11 @@ def _targets(raw: list[str], sentences: Sequence[list[str]], mapping: ColumnRole
         if low >= 0 and high <= 1:
             low, high = 0.0, 1.0
         if not labels.turned(mapping.target):
-            return Targets((scores - low) / (high - low), bounds=(low, high))
-        return Targets((high - scores) / (high - low), bounds=(high, low), remarks=(labels.TURNED.format(mapping.target),))
+            return replace(examples, targets=(scores - low) / (high - low), score_range=(low, high)), ""
+        targets = (high - scores) / (high - low)
+        return replace(examples, targets=targets, score_range=(high, low)), labels.TURNED.format(mapping.target)
     if mapping.kind != "labelled":
-        return Targets(np.zeros(len(raw)))
+        return examples, ""
     names = tuple(sorted(set(raw)))
     if len(names) == 1:
         raise UserError(
@@ -161,9 +153,10 @@ def _targets(raw: list[str], sentences: Sequence[list[str]], mapping: ColumnRole
             f"The column '{mapping.target}' of '{name}' has {len(names):,} different labels, at most {MOST_LABELS} can be learnt. "
             "If it holds scores, read the file as scored pairs."
         )
-    same, remark = (mapping.positive, "") if mapping.positive in names else labels.same_label(mapping.target, raw, sentences)
-    values = np.array([names.index(text) for text in raw], dtype=np.float64)
-    return Targets(values, names, names.index(same), remarks=(remark,) if remark else ())
+    chosen = mapping.positive in names
+    same, remark = (mapping.positive, "") if chosen else labels.same_label(mapping.target, raw, examples.sentences)
+    targets = np.array([names.index(text) for text in raw], dtype=np.float64)
+    return replace(examples, targets=targets, labels=names, positive=names.index(same)), remark
 
 
 def _remarks(examples: Examples, mapping: ColumnRoles, spellings: list[str], cut: list[int], most: int) -> list[str]:
@@ -171,8 +164,8 @@ def _remarks(examples: Examples, mapping: ColumnRoles, spellings: list[str], cut
     remarks = []
     if mapping.target and not says_so(mapping.target):
         remarks.append(f"The column '{mapping.target}' was taken for the {NOUNS[examples.kind]}s, though its name does not say so.")
-    if examples.kind == "scored" and (far := _far(spellings)):
-        remarks.append(far)
+    if examples.kind == "scored":
+        remarks.append(_far(spellings))
     if examples.kind == "labelled" and (variants := sorted(set(spellings) - set(examples.labels))):
         remarks.append(f"Other spellings of these labels count as them: {', '.join(variants[:5])}.")
     if cut:
