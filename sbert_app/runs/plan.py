@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 QUICK, THOROUGH, BEST, PAPER = "quick", "thorough", "best for my data", "as in the paper"
 PAPER_OBJECTIVES = {"scored": "regression", "labelled": "classification", "triplets": "triplet", "positives": "ranking"}
 PRESETS = (QUICK, THOROUGH, BEST, PAPER)
-SMALL_OBJECTIVES = {"scored": "regression", "labelled": "regression", "triplets": "triplet", "positives": "ranking"}
-TRIED = {  # by "best for my data", the first as long as none is clearly better
+TRIED = {  # by "best for my data", the first as long as none is clearly better; it is that of the other presets
     "scored": ("regression", "cosent", "angle"),
     "labelled": ("regression", "cosent", "contrastive", "guided"),
     "triplets": ("triplet", "ranking", "guided"),
@@ -111,7 +110,7 @@ def preset(name: str, kind: str, examples: int, base: str, encoder: str = "") ->
         options = TrainingOptions(epochs, batch_size=16, learning_rate=2e-5, head_rate=2e-5)
     else:
         updates, least, most = (150, 1, 10) if name == QUICK else (450, 3, 20)  # with fewer, a small file teaches little
-        objective, batch = SMALL_OBJECTIVES[kind], 16 if examples < 2_000 else 32
+        objective, batch = TRIED[kind][0], 16 if examples < 2_000 else 32
         epochs = max(least, min(most, -(-updates * batch // max(1, examples))))
         options = TrainingOptions(epochs, batch_size=batch, learning_rate=5e-5, average=AVERAGE if name == BEST else 0.0)
     tries = TRIED[kind] if name == BEST else ()
