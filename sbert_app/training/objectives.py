@@ -117,16 +117,12 @@ class CoSent(OfSimilarity):
         return torch.logsumexp(torch.cat([wrong.new_zeros(1), wrong.flatten()]), 0)
 
 
-class Angle(nn.Module):
+class Angle(CoSent):
     """CoSENT of the cosines plus CoSENT of the angles (AnglE, Li & Li 2024)."""
-
-    def __init__(self, scale: float = SCALE) -> None:
-        super().__init__()
-        self.parts = nn.ModuleList([CoSent(scale), CoSent(scale, TensorAngle())])
 
     def forward(self, embeddings: Sequence[Tensor], scores: Tensor) -> Tensor:
         """embeddings: u and v; scores: (B,), only their order matters."""
-        return torch.stack([part(embeddings, scores) for part in self.parts]).sum()
+        return super().forward(embeddings, scores) + CoSent(self.scale, TensorAngle()).forward(embeddings, scores)
 
 
 class OnlineContrastive(nn.Module):
