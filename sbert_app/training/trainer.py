@@ -45,7 +45,7 @@ class Trainer:
         evaluations = min(max(2 * options.epochs, LEAST_EVALUATIONS), MOST_EVALUATIONS)
         self.evaluate_after = {math.ceil(self.steps * i / evaluations) for i in range(1, evaluations + 1)}
         self.evaluations = len(self.evaluate_after)
-        self._optimizer, self._rates = _optimizer(trainee, options)
+        self._optimizer = _optimizer(trainee, options)
         self._mean: State = {}  # of the weights, where they are averaged
 
     def run(self) -> Generator[Event]:
@@ -83,8 +83,8 @@ class Trainer:
 
     def _update(self, rows: Rows) -> Iterator[Event]:
         self._trainee.module.train()
-        for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
-            group["lr"] = rate * self._schedule(self.step)
+        for group in self._optimizer.param_groups:
+            group["lr"] = group["rate"] * self._schedule(self.step)
         loss = 0.0
         for part in self._gradients(rows):
             if part is None:
@@ -198,12 +198,12 @@ class Trainer:
                 self._optimizer.state[parameter] = {key: value.to(parameter.device).clone() for key, value in moments.items()}
 
 
-def _optimizer(trainee: Trainee, options: TrainingOptions) -> tuple[torch.optim.AdamW, list[float]]:
+def _optimizer(trainee: Trainee, options: TrainingOptions) -> torch.optim.AdamW:
+    """rate, of a group: that which the schedule multiplies."""
     head = trainee.head()
     in_head = {id(parameter) for parameter in head}
     body = [p for p in trainee.module.parameters() if p.requires_grad and id(p) not in in_head]
-    groups = [(body, options.learning_rate), (head, options.head_rate)]
-    non_empty = [(parameters, rate) for parameters, rate in groups if parameters]
+    rates = (body, options.learning_rate), (head, options.head_rate)
+    groups = [{"params": parameters, "rate": rate} for parameters, rate in rates if parameters]
     # No weight decay, as in the paper (Adam); Vocabulary relies on it.
-    optimizer = torch.optim.AdamW([{"params": p, "lr": rate} for p, rate in non_empty], weight_decay=0.0, fused=True)
-    return optimizer, [rate for _, rate in non_empty]
+    return torch.optim.AdamW(groups, weight_decay=0.0, fused=True)
