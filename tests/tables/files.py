@@ -27,9 +27,11 @@ def parquet(table: pd.DataFrame | pa.Table) -> bytes:
     return stream.getvalue()
 
 
-def xlsx(frame: pd.DataFrame) -> bytes:
-    stream = io.BytesIO()
-    frame.to_excel(stream, index=False)
+def xlsx(frame: pd.DataFrame, **more: pd.DataFrame) -> bytes:
+    """A workbook with this sheet and more, by their titles."""
+    with pd.ExcelWriter(stream := io.BytesIO()) as book:
+        for title, sheet in {"Sheet1": frame, **more}.items():
+            sheet.to_excel(book, sheet_name=title, index=False)
     return stream.getvalue()
 
 

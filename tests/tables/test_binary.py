@@ -1,66 +1,58 @@
 """Parquet and xlsx: what they hold, claim and hide. (What is refused: test_reading.)"""
 
+import io
+
 import openpyxl
 import pandas as pd
+import pytest
 
-from tests.tables.files import FRAME, HOSTED, parquet, workbook, xlsx
+from sbert_app.tables import Table
+from sbert_app.tables.reading import read_content
+from tests.tables.files import FRAME, HOSTED, LIMITS, parquet, workbook, xlsx
 
 
-def test_sheets_with_the_same_columns_are_read_as_one_and_others_are_named(read, tmp_path):
-    with pd.ExcelWriter(tmp_path / "months.xlsx") as book:
-        FRAME.to_excel(book, sheet_name="May", index=False)
-        pd.DataFrame({"Note": ["Both months are whole"]}).to_excel(book, sheet_name="Notes", index=False)
-        FRAME.to_excel(book, sheet_name="June", index=False)
-        book.sheets["June"].cell(3, 1 + FRAME.shape[1]).value = "beside the table"
-        pd.DataFrame().to_excel(book, sheet_name="Blank", index=False)
-    table = read("a.xlsx", (tmp_path / "months.xlsx").read_bytes())
+@pytest.fixture
+def read(write):
+    """In this process, as the child does: starting one for each takes a second."""
+    return lambda name, content, limits=LIMITS: Table.of(read_content(write(name, content), name, limits))
+
+
+def test_sheets_with_the_same_columns_are_read_as_one_and_others_are_named(read):
+    june, notes = FRAME.assign(**{"": ["", "beside the table", ""]}), pd.DataFrame({"Note": ["Both months are whole"]})
+    table = read("a.xlsx", xlsx(FRAME, Notes=notes, June=june, Blank=pd.DataFrame()))
     assert table.notes == (
-        "Read the sheets 'May', 'June', whose columns are the same, as one table, rows counted on; its column 'sheet' says which. "
-        "Not read: Notes, Blank.",
+        "Read the sheets 'Sheet1', 'June', whose columns are the same, as one table, rows counted on; its column 'sheet' says "
+        "which. Not read: Notes, Blank.",
     )
-    assert table.frame["sheet"].tolist() == ["May"] * len(FRAME) + ["June"] * len(FRAME)
+    assert table.frame["sheet"].tolist() == ["Sheet1"] * len(FRAME) + ["June"] * len(FRAME)
     assert table.rows.tolist() == [*range(1, 1 + 2 * len(FRAME))]
     first = FRAME.columns[0]
     assert table.frame[first].tolist() == 2 * FRAME[first].tolist() and table.frame.iloc[len(FRAME) + 1, -1] == "beside the table"
 
 
-def test_a_first_sheet_with_a_remark_alone_is_passed_over(read, tmp_path):
-    with pd.ExcelWriter(tmp_path / "two.xlsx") as book:
-        pd.DataFrame({"Note": ["From the shop, 2026"]}).to_excel(book, sheet_name="Info", index=False)
-        pd.DataFrame({"text": [f"row {i}" for i in range(12)]}).to_excel(book, sheet_name="Data", index=False)
-    table = read("a.xlsx", (tmp_path / "two.xlsx").read_bytes())
-    assert table.frame["text"].tolist()[:2] == ["row 0", "row 1"] and table.notes == ("Read the sheet 'Data'. Not read: Info.",)
+def test_a_first_sheet_with_a_remark_alone_is_passed_over(read):
+    note, data = pd.DataFrame({"Note": ["From the shop, 2026"]}), pd.DataFrame({"text": [f"row {i}" for i in range(12)]})
+    table = read("a.xlsx", xlsx(note, Data=data))
+    assert table.frame["text"].tolist()[:2] == ["row 0", "row 1"] and table.notes == ("Read the sheet 'Data'. Not read: Sheet1.",)
 
 
 def test_a_title_above_the_header_is_left_out(read):
-    cells = {
-        "A1": "Survey 2026",
-        "A3": "id",
-        "B3": "day",
-        "C3": "answer",
-        "A4": "1",
-        "B4": "Monday",
-        "C4": "good",
-        "A5": "2",
-        "C5": "bad",
-    }
-    table = read("a.xlsx", workbook(cells))
-    assert table.frame.to_dict("records") == [
-        {"id": "1", "day": "Monday", "answer": "good"},
-        {"id": "2", "day": "", "answer": "bad"},
-    ]
-    assert table.notes == ("1 row above the header left out.",) and table.rows.tolist() == [1, 2]
+    cells = {"A1": "Survey 2026", "A3": "id", "B3": "day", "C3": "answer", "A4": "1", "B4": "Monday", "C4": "good"}
+    table = read("a.xlsx", workbook(cells | {"A5": "2", "C5": "bad"}))
+    assert [*table.frame.columns] == ["id", "day", "answer"] and table.rows.tolist() == [1, 2]
+    assert table.frame.to_numpy().tolist() == [["1", "Monday", "good"], ["2", "", "bad"]]
+    assert table.notes == ("1 row above the header left out.",)
 
 
-def test_the_zeros_that_a_format_shows_are_there(read, tmp_path):
-    book = openpyxl.Workbook()
+def test_the_zeros_that_a_format_shows_are_there(read):
+    book, stream = openpyxl.Workbook(), io.BytesIO()
     sheet = book.active
     for row in (["text", "ean", "count"], ["pan", 123456789, 7], ["lid", 4006381333931.0, 8]):
         sheet.append(row)
     for cell in sheet["B"]:
         cell.number_format = "0" * 13
-    book.save(tmp_path / "book.xlsx")
-    table = read("a.xlsx", (tmp_path / "book.xlsx").read_bytes())
+    book.save(stream)
+    table = read("a.xlsx", stream.getvalue())
     assert table.frame["ean"].tolist() == ["0000123456789", "4006381333931"] and table.frame["count"].tolist() == ["7", "8"]
 
 
