@@ -26,6 +26,7 @@ CELLS = {
     "rows of a sheet as JSON": ("a.json", '[["text", "n"], ["hello", 1], ["so", 2]]', ["hello", "1", "so", "2"]),
     "unquoted tabs in a csv": ("a.csv", 'a 5" pipe\t1\n"so\t2\nlast\t3\n', ['a 5" pipe', "1", '"so', "2", "last", "3"]),
     "a table of tabs as text": ("a.txt", "text\tn\nhello, you\t1\nso\t2\n", ["hello, you", "1", "so", "2"]),
+    "a strange separator line": ("a.csv", 'sep="\ntext\nfirst\n', ["text", "first"]),
     "prose with commas": ("a.csv", "text\nhello, you\none, two, three\nnone\n", ["hello, you", "one, two, three", "none"]),
 }  # fmt: skip
 
@@ -71,35 +72,38 @@ def test_paragraphs_of_wrapped_prose_are_rows_and_lists_of_sentences_stay_lines(
     assert [text for text in listed.frame["text"] if text] == sentences[:90] and listed.notes == ()
 
 
-def test_ragged_rows_are_skipped_with_their_numbers(read):
-    table = read("a.csv", "text,n\ngood,1\ntoo,many,cells\nshort\n,\nlast,2\n")
-    assert table.frame["text"].tolist() == ["good", "", "last"]
-    assert table.rows.tolist() == [1, 4, 5]
-    assert table.skipped == (Skip(2, "3 cells where the header has 2"), Skip(3, "1 cells where the header has 2"))
+BELOW = "It broke,Not whole,yes\nIt is late,It broke,no\n"
+RAGGED = [f"{count} cells where the header has 2" for count in (3, 1)]
+SKIPPED = {
+    "ragged rows": ("a.csv", "text,n\ngood,1\nmany,more,cells\nshort\n,\nlast,2\n", [1, 4, 5], RAGGED),
+    "blank lines": ("a.csv", "text,n\nfirst,1\n\nthird,3\n\n\n", [1, 3], ["blank"]),
+    "blank lines between tabs": ("a.tsv", "text\tn\nfirst\t1\n\nthird\t3\n\n\n", [1, 3], ["blank"]),
+    "blank rows below the table": ("a.csv", "text,n\na,1\n" + ",\n" * 60_000, [1], []),
+    "broken lines of JSON": ("a.jsonl", '{"text": "a"}\nnot json\n{"text": "b"}\n', [1, 3], ["not valid JSON"]),
+}
+COLUMNS = {  # the names of the columns, how many rows, and whether a note says that there is no header
+    "no header": ("a.csv", "I cannot log in to my account any more.,5\nThe parcel is late.,3\n", ["column_1", "column_2"], 2, True),
+    "a name that asks": ("a.csv", f"message_a,message_b,same issue?\n{BELOW}", ["message_a", "message_b", "same issue?"], 2, False),
+    "a value that comes again": ("a.csv", f"Where?,late,yes\n{BELOW}", ["column_1", "column_2", "column_3"], 3, True),
+    "most cells ask": ("a.csv", f"Where?,Is it late?,1st\n{BELOW}", ["column_1", "column_2", "column_3"], 3, True),
+    "equal and blank names": ("a.tsv", "text\ttext\t\t\na\tb\tc\td\n", ["text", "text_2", "column_3", "column_4"], 1, False),
+    "a blank name is no title": ("a.csv", "text,\nfirst,1\nsecond,2\n", ["text", "column_2"], 2, False),
+}
 
 
-def test_a_file_without_header_is_read_from_its_first_row(read):
-    table = read("a.csv", "I cannot log in to my account any more.,5\nThe parcel is late.,3\n")
-    assert list(table.frame.columns) == ["column_1", "column_2"] and len(table.frame) == 2
-    assert "No header row was found" in table.notes[0]
+@pytest.mark.parametrize("case", SKIPPED)
+def test_rows_that_are_skipped_keep_their_numbers(case, read):
+    name, content, rows, reasons = SKIPPED[case]
+    table = read(name, content, HOSTED)
+    assert table.rows.tolist() == rows and table.skipped == tuple(map(Skip, (2, 3), reasons))
 
 
-def test_a_name_of_a_column_may_ask(read):
-    table = read("a.csv", "message_a,message_b,same issue?\nIt broke,Not whole,yes\nIt is late,It broke,no\n")
-    assert list(table.frame.columns) == ["message_a", "message_b", "same issue?"] and table.notes == ()
-    for row in ("Where?,late,yes", "Where?,Is it late?,1st"):  # "yes" is found again below; most cells ask
-        assert len(read("a.csv", f"{row}\nIt broke,Not whole,yes\nIt is late,It broke,no\n").frame) == 3
-
-
-def test_equal_and_blank_column_names_are_told_apart(read):
-    table = read("a.tsv", "text\ttext\t\t\na\tb\tc\td\n")
-    assert list(table.frame.columns) == ["text", "text_2", "column_3", "column_4"] and len(table.frame) == 1
-
-
-def test_blank_lines_keep_their_row_numbers(read):
-    for name, sign in (("a.csv", ","), ("a.tsv", "\t")):
-        table = read(name, f"text{sign}n\nfirst{sign}1\n\nthird{sign}3\n\n\n")
-        assert table.rows.tolist() == [1, 3] and table.skipped == (Skip(2, "blank"),)
+@pytest.mark.parametrize("case", COLUMNS)
+def test_columns_have_the_names_of_the_header_or_numbers(case, read):
+    name, content, columns, rows, told = COLUMNS[case]
+    table = read(name, content)
+    assert list(table.frame.columns) == columns and len(table.frame) == rows
+    assert ["No header row was found" in note for note in table.notes] == [True] * told
 
 
 def test_excels_separator_line_and_a_title_above_the_table_are_understood(read):
@@ -109,11 +113,6 @@ def test_excels_separator_line_and_a_title_above_the_table_are_understood(read):
         table = read("b.csv", f"{title}text;team;n\nhello, you;A;1\nand, you, too;B;2\n")
         assert table.frame["text"].tolist() == ["hello, you", "and, you, too"] and table.rows.tolist() == [1, 2]
         assert table.notes == ("1 line above the header left out.",)
-
-
-def test_a_blank_column_name_is_no_title(read):
-    table = read("a.csv", "text,\nfirst,1\nsecond,2\n")
-    assert list(table.frame.columns) == ["text", "column_2"] and len(table.frame) == 2
 
 
 def test_decimal_commas_do_not_pass_for_the_delimiter(read):
@@ -127,15 +126,6 @@ def test_decimal_commas_do_not_pass_for_the_delimiter(read):
 
 def test_a_million_character_cell_is_read(read):
     assert len(read("a.csv", "text,n\n" + "x" * 1_000_000 + ",1\n").frame["text"][0]) == 1_000_000
-
-
-def test_blank_rows_below_the_table_do_not_count(read):
-    table = read("a.csv", "text,n\na,1\n" + ",\n" * 60_000, HOSTED)
-    assert table.rows.tolist() == [1] and table.skipped == ()
-
-
-def test_a_strange_separator_line_is_data(read):
-    assert len(read("a.csv", 'sep="\ntext\nfirst\n').frame) >= 1
 
 
 def test_json_values_become_text_and_missing_ones_empty(read):
@@ -169,11 +159,6 @@ def test_one_object_is_one_record_which_is_told(read):
     assert table.notes[0].startswith("The file holds one object")
     wide = json.dumps({"text": "a", "more": {str(i): i for i in range(HOSTED.columns)}})  # it would be too many columns
     assert [*read("a.jsonl", f"{wide}\n").frame.columns] == ["text", "more"]
-
-
-def test_broken_json_lines_are_skipped_with_their_numbers(read):
-    table = read("a.jsonl", '{"text": "a"}\nnot json\n{"text": "b"}\n')
-    assert table.rows.tolist() == [1, 3] and table.skipped == (Skip(2, "not valid JSON"),)
 
 
 def test_a_value_that_is_nested_too_deeply_is_skipped(read):
