@@ -1,7 +1,9 @@
 """What goes into a spreadsheet cannot run: cells and headers, whatever hides before the sign; one writer for page and shell."""
 
+import base64
 import csv
 import io
+import re
 
 import pandas as pd
 import pytest
@@ -30,11 +32,8 @@ def test_other_text_and_plain_numbers_stay_as_they_are(text):
     assert list(csv.reader(io.StringIO(to_csv([{"a": text, "b": -1}]), newline=""))) == [["a", "b"], [text, "-1"]]
 
 
-def test_a_cell_is_whole_where_semicolons_or_tabs_part_the_columns():
+def test_a_cell_is_whole_where_semicolons_or_tabs_part_the_columns_and_records_may_differ_in_their_keys():
     assert to_csv([{"a": "x;=1+1", "b": "x\t=1"}]) == 'a,b\r\n"x;=1+1","x\t=1"\r\n'
-
-
-def test_records_may_differ_in_their_keys():
     assert to_csv([{"a": 1}, {"b": None, "a": True}]) == "a,b\r\n1,\r\nTrue,\r\n"
 
 
@@ -46,9 +45,6 @@ def test_a_written_file_begins_with_its_mark_and_is_read_again(write):
 
 
 def test_the_page_offers_what_this_writer_writes():
-    import base64
-    import re
-
     links = html.downloads("hits", [{"＝a": " =1"}])
     assert base64.b64decode(re.search(r'hits.csv" href="data:text/csv;charset=utf-8;base64,([^"]*)"', links)[1]).decode() == (
         "\ufeff'＝a\r\n' =1\r\n"
