@@ -20,7 +20,7 @@ from sbert_app.runs.records import FINISHED, INTERRUPTED, RUNNING, Baseline, Run
 from sbert_app.runs.run import Run, Runs
 from sbert_app.runs.sealed_files import BEST, CHECKPOINT
 from sbert_app.step import each_within
-from sbert_app.storage import read_object, sweep
+from sbert_app.storage import DELETED, read_object, sweep
 from sbert_app.training.options import OF_SIMILARITY, TrainingOptions
 from tests.damaging import flip
 from tests.runs.test_records import SAVED
@@ -28,24 +28,28 @@ from tests.runs.test_records import SAVED
 RESULT = from_json(RunResult, json.loads((SAVED / "result.json").read_text()))
 
 
+PLAN = Plan("all-MiniLM-L6-v2", "regression", TrainingOptions(epochs=2))
+
+
 @pytest.fixture
 def run(tmp_path, scored):
-    return Run.create(tmp_path, "my run", "anna", Plan("all-MiniLM-L6-v2", "regression", TrainingOptions(epochs=2)), split(scored))
+    return Run.create(tmp_path, "my run", "anna", PLAN, split(scored))
 
 
-def test_a_run_is_read_back_as_it_was_made(run, scored):
-    assert run.plan == Plan("all-MiniLM-L6-v2", "regression", TrainingOptions(epochs=2))
-    assert run.split().fingerprint == split(scored).fingerprint
-    info = run.info()
-    assert (info.name, info.owner, info.has_model, info.model) == ("my run", "anna", False, f"runs/{run.id}")
+@pytest.fixture
+def other(tmp_path, run, scored):
+    """A run of somebody else."""
+    return Run.create(tmp_path, "hers", "berta", PLAN, split(scored))
 
 
-def test_a_look_at_a_run_reads_its_plan_once_and_is_its_owners(run, monkeypatch):
+def test_a_look_at_a_run_finds_it_as_it_was_made_reads_its_plan_once_and_is_its_owners(run, scored, monkeypatch):
+    assert run.plan == PLAN and run.split().fingerprint == split(scored).fingerprint
     read = []
     monkeypatch.setattr(run_module, "read_object", lambda path: read.append(path.name) or read_object(path))
-    state = run.state("anna")
-    assert read.count("plan.json") == 1
-    assert (state.info, state.plan, state.kind, state.events, state.result) == (run.info(), run.plan, "scored", [], None)
+    state, info = run.state("anna"), run.info()
+    assert read.count("plan.json") == 2  # once a look
+    assert (state.info, state.plan, state.kind, state.events, state.result) == (info, PLAN, "scored", [], None)
+    assert (info.name, info.owner, info.has_model, info.model) == ("my run", "anna", False, f"runs/{run.id}")
     with pytest.raises(UserError, match="no such run"):
         run.state("berta")
     _damage(run.folder / "plan.json", "null")
@@ -87,9 +91,8 @@ def test_a_run_that_ends_between_the_look_at_its_state_and_at_its_lock_is_not_in
     assert (info.state, info.message, info.has_model) == (FINISHED, "done", True)
 
 
-def test_owners_see_their_own_runs_and_nobody_elses(tmp_path, run, scored):
+def test_owners_see_their_own_runs_and_nobody_elses(tmp_path, run, other):
     runs = Runs(tmp_path)
-    other = Run.create(tmp_path, "hers", "berta", run.plan, split(scored))
     assert {info.id for info in runs.list()} == {run.id, other.id}
     assert [info.id for info in runs.list("anna")] == [run.id]
     assert runs.get(run.id, "anna").id == run.id
@@ -98,10 +101,18 @@ def test_owners_see_their_own_runs_and_nobody_elses(tmp_path, run, scored):
             runs.get(wrong, "anna")
 
 
-def test_what_was_killed_while_it_was_made_is_not_listed(tmp_path, run):
+def test_what_was_killed_while_it_was_made_or_deleted_is_not_listed(tmp_path, run, other, monkeypatch):
+    def killed(*args, **kwargs):
+        raise KeyboardInterrupt
+
     (tmp_path / ".a-temporary-name").mkdir()
     (tmp_path / "half").mkdir()
-    assert [info.id for info in Runs(tmp_path).list()] == [run.id]
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(shutil, "rmtree", killed)
+        Runs(tmp_path).delete(other.id)
+    assert [info.id for info in Runs(tmp_path).list()] == [run.id] and list(tmp_path.glob(f"{DELETED}*"))
+    sweep(tmp_path)
+    assert not list(tmp_path.glob(f"{DELETED}*"))
 
 
 def test_delete_and_sweep_leave_locked_runs_alone(tmp_path, run):
@@ -130,9 +141,8 @@ def _damage(path, how):
 
 
 @pytest.mark.parametrize("how", ["empty", "null", "cut", "no keys", "flipped", "a folder"])
-def test_a_damaged_run_is_listed_as_damaged_stops_nobody_and_can_be_deleted(tmp_path, run, scored, how):
+def test_a_damaged_run_is_listed_as_damaged_stops_nobody_and_can_be_deleted(tmp_path, run, other, how):
     runs = Runs(tmp_path)
-    other = Run.create(tmp_path, "hers", "berta", run.plan, split(scored))
     _damage(run.folder / "plan.json", how)
     assert {info.id: info.state for info in runs.list()} == {run.id: "damaged", other.id: INTERRUPTED}
     assert [info.id for info in runs.list("berta")] == [other.id]
@@ -174,14 +184,10 @@ def test_what_rotted_is_never_taken_for_what_was_written(run, file, how):
     run.save_result(RESULT)
     assert torch.equal(run.load(BEST)["weight"], torch.arange(100.0)) and run.result() == RESULT
     _damage(run.folder / file, how)
-    read = {
-        "checkpoint": partial(run.load, CHECKPOINT),
-        "best": partial(run.load, BEST),
-        "result": run.result,
-        "examples": run.split,
-    }[file.split(".")[0]]
+    read = {"result": run.result, "examples": run.split}
+    name = file.split(".")[0]
     with pytest.raises(UserError, match="of this run is damaged. Delete the run"):
-        read()
+        read.get(name, partial(run.load, name))()
 
 
 def test_events_that_rotted_are_left_out(run):
@@ -211,18 +217,6 @@ def test_runs_from_before_there_were_checksums_are_read(run):
     assert run.info().state == INTERRUPTED and len(run.split().train) > 0
     (run.folder / "plan.json").write_text(json.dumps(content | {"format": 99}))
     assert "newer version of this app. Update the app" in run.info().message
-
-
-def test_a_killed_delete_leaves_nothing_that_is_listed(tmp_path, run, scored, monkeypatch):
-    def killed(*args, **kwargs):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(shutil, "rmtree", killed)
-        Runs(tmp_path).delete(run.id)
-    assert Runs(tmp_path).list() == [] and list(tmp_path.glob(".*"))
-    sweep(tmp_path)
-    assert not list(tmp_path.glob(".*"))
 
 
 def test_a_home_that_cannot_be_written_is_told(tmp_path, scored):
