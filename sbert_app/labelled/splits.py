@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, compress
 from typing import Any
 
 import numpy as np
@@ -68,65 +68,56 @@ def split(
     """
     wanted, name, named = COLUMN if column else by, column.name if column else "", column.parts() if column else {}
     held_out_by, dev_by, connected = GIVEN, GIVEN, 0
-    pool = _Pool(examples, column)
+    pool = examples  # in no part yet
     if named:
-        pool, column = _Pool(examples.take(named["train"]), None), None
+        pool, column = examples.take(named["train"]), None
         if held_out is None and "held_out" in named:
             held_out, held_out_by = examples.take(named["held_out"]), NAMED
         if dev is None and "dev" in named:
             dev, dev_by = examples.take(named["dev"]), NAMED
     if held_out is None:
         levels: tuple[str, ...] = (COLUMN,) if column else (SENTENCES, PAIRS) if by == SENTENCES else (PAIRS,)
-        pool, held_out, held_out_by, connected = pool.cut(levels, HELD_OUT_SHARE, HELD_OUT_MOST, seed=0)
+        chosen, held_out_by, connected = _cut(pool, column, levels, HELD_OUT_SHARE, HELD_OUT_MOST, seed=0)
+        held_out, pool = pool.take(np.flatnonzero(chosen)), pool.take(np.flatnonzero(~chosen))
+        column = column and Column(column.name, list(compress(column.values, ~chosen)))
     if dev is None:
         levels = (PAIRS,) if PAIRS in (wanted, held_out_by) else (COLUMN, SENTENCES, PAIRS) if column else (SENTENCES, PAIRS)
-        pool, dev, dev_by, _ = pool.cut(levels, DEV_SHARE / (1 - HELD_OUT_SHARE), DEV_MOST, seed=1)
+        chosen, dev_by, _ = _cut(pool, column, levels, DEV_SHARE / (1 - HELD_OUT_SHARE), DEV_MOST, seed=1)
+        dev, pool = pool.take(np.flatnonzero(chosen)), pool.take(np.flatnonzero(~chosen))
     clean_dev = _without_pairs(dev, held_out)
-    clean = _without_pairs(pool.examples, clean_dev, held_out)
-    leaks = len(pool.examples) - len(clean) + len(dev) - len(clean_dev)
+    clean = _without_pairs(pool, clean_dev, held_out)
+    leaks = len(pool) - len(clean) + len(dev) - len(clean_dev)
     shared = len(set(chain(*held_out.normalised)) & set(chain(*clean.normalised)))
     separation = Separation(wanted, held_out_by, dev_by, name, connected)
     return Split(clean, clean_dev, held_out, leaks, shared, separation)
 
 
-@dataclass(frozen=True)
-class _Pool:
-    """Examples that are in no part yet."""
+def _cut(
+    examples: Examples, column: Column | None, levels: Sequence[str], share: float, most: int, seed: int
+) -> tuple[Mask, str, int]:
+    """Choose a part by the first level that allows one of a useful size. Returns which examples it has, that level, and the size
+    of the largest group of the levels before it. Raises UserError if no level does."""
+    scored, targets = examples.kind == "scored", examples.targets
+    strata = (np.minimum(targets * STRATA, STRATA - 1) if scored else targets).astype(np.int64)
+    count, largest = max(1, round(min(share * len(examples), most))), 0
+    for level in levels:
+        groups = _groups(examples, column, level)
+        chosen = _choose(groups, strata, count, seed)
+        if SMALLEST * count <= chosen.sum() <= LARGEST * count or (level == PAIRS and chosen.any()):
+            return chosen, level, largest
+        largest = int(np.bincount(groups).max())
+    if column is None:
+        raise UserError("Nearly all rows hold the same pair, so no three parts can be cut. Add rows with other sentences.")
+    raise UserError(
+        f"The column '{column.name}' cannot split these {len(examples):,} examples: {largest:,} have the same value, "
+        f"and no values add up to about {count:,}. Choose another column, or none."
+    )
 
-    examples: Examples
-    column: Column | None
 
-    def cut(self, levels: Sequence[str], share: float, most: int, seed: int) -> tuple["_Pool", Examples, str, int]:
-        """Cut a part by the first level that allows one of a useful size. Returns the rest, the part, that level, and the size
-        of the largest group of the levels before it. Raises UserError if no level does."""
-        scored, targets = self.examples.kind == "scored", self.examples.targets
-        strata = (np.minimum(targets * STRATA, STRATA - 1) if scored else targets).astype(np.int64)
-        count, largest = max(1, round(min(share * len(self.examples), most))), 0
-        for level in levels:
-            groups = self._groups(level)
-            chosen = _choose(groups, strata, count, seed)
-            if SMALLEST * count <= chosen.sum() <= LARGEST * count or (level == PAIRS and chosen.any()):
-                return self._take(~chosen), self.examples.take(np.flatnonzero(chosen)), level, largest
-            largest = int(np.bincount(groups).max())
-        raise UserError(self._refusal(largest, count))
-
-    def _groups(self, level: str) -> NDArray[np.int64]:
-        if level == COLUMN and self.column:
-            return example_set.column_groups(self.column.values)
-        return example_set.sentence_groups(self.examples) if level == SENTENCES else example_set.pair_groups(self.examples)
-
-    def _take(self, chosen: Mask) -> "_Pool":
-        positions = np.flatnonzero(chosen)
-        column = self.column and Column(self.column.name, [self.column.values[i] for i in positions.tolist()])
-        return _Pool(self.examples.take(positions), column)
-
-    def _refusal(self, largest: int, count: int) -> str:
-        if self.column is None:
-            return "Nearly all rows hold the same pair, so no three parts can be cut. Add rows with other sentences."
-        return (
-            f"The column '{self.column.name}' cannot split these {len(self.examples):,} examples: {largest:,} have the same value, "
-            f"and no values add up to about {count:,}. Choose another column, or none."
-        )
+def _groups(examples: Examples, column: Column | None, level: str) -> NDArray[np.int64]:
+    if level == COLUMN and column:
+        return example_set.column_groups(column.values)
+    return example_set.sentence_groups(examples) if level == SENTENCES else example_set.pair_groups(examples)
 
 
 def _choose(groups: NDArray[np.int64], strata: NDArray[np.int64], count: int, seed: int) -> Mask:
