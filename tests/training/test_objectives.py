@@ -1,5 +1,6 @@
 """Values and gradients are those of sentence-transformers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -31,9 +32,11 @@ def embeddings() -> list[torch.Tensor]:
     return [torch.randn(ROWS, DIM, generator=generator, requires_grad=True) for _ in range(3)]
 
 
-def agree(ours: torch.Tensor, theirs: torch.Tensor, inputs: list[torch.Tensor]) -> None:
+def agree(ours: torch.Tensor, theirs: torch.Tensor, inputs: list[torch.Tensor], heads: Sequence[nn.Module] = ()) -> None:
+    """In their values, and in their gradients by the inputs and by the weights of ours and of their head."""
     assert torch.allclose(ours, theirs, atol=1e-6)
-    for mine, other in zip(torch.autograd.grad(ours, inputs), torch.autograd.grad(theirs, inputs), strict=True):
+    of_ours, of_theirs = ([*inputs, *head.parameters()] for head in heads or (nn.Module(),) * 2)
+    for mine, other in zip(torch.autograd.grad(ours, of_ours), torch.autograd.grad(theirs, of_theirs), strict=True):
         assert mine.abs().max() > 1e-5
         assert torch.allclose(mine, other, atol=1e-6)
 
@@ -60,13 +63,7 @@ def test_classification_equals_softmax_loss(embeddings, concatenation, flags):
     ours.head.load_state_dict(theirs.classifier.state_dict())
     labels = torch.tensor([0, 2, 1, 1, 0])
     pair = embeddings[:2]
-    agree(ours(pair, labels), theirs(features(pair), labels), pair)
-    heads = zip(
-        torch.autograd.grad(ours(pair, labels), list(ours.head.parameters())),
-        torch.autograd.grad(theirs(features(pair), labels), list(theirs.classifier.parameters())),
-        strict=True,
-    )
-    assert all(torch.allclose(mine, other, atol=1e-6) for mine, other in heads)
+    agree(ours(pair, labels), theirs(features(pair), labels), pair, (ours.head, theirs.classifier))
 
 
 def built(name: str, **options: Any) -> nn.Module:
@@ -109,14 +106,10 @@ def test_guided_equals_gist_loss(embeddings, towers):
     guides = [torch.randn(ROWS, DIM, generator=generator) for _ in given]
     theirs = oracle.GISTEmbedLoss.__new__(oracle.GISTEmbedLoss)  # its __init__ asks both models for tokenizers
     nn.Module.__init__(theirs)
-    options = {"model": Given(), "guide": Guide(), "must_retokenize": False, "temperature": 0.05, "margin": 0.0}
-    options |= {
-        "margin_strategy": "absolute",
-        "contrast_anchors": False,
-        "contrast_positives": False,
-        "gather_across_devices": False,
-    }
-    for name, value in (options | {"similarity_fct": nn.CosineSimilarity(-1), "cross_entropy_loss": nn.CrossEntropyLoss()}).items():
+    options = {"model": Given(), "guide": Guide(), "temperature": 0.05, "margin": 0.0, "margin_strategy": "absolute"}
+    options |= {"similarity_fct": nn.CosineSimilarity(-1), "cross_entropy_loss": nn.CrossEntropyLoss()}
+    off = "must_retokenize", "contrast_anchors", "contrast_positives", "gather_across_devices"
+    for name, value in (options | dict.fromkeys(off, False)).items():
         setattr(theirs, name, value)
     expected = theirs([{"x": x, "guide": guide} for x, guide in zip(given, guides, strict=True)], torch.zeros(ROWS))
     agree(built("guided")(given, torch.stack(guides, 1)), expected, given)
