@@ -93,7 +93,8 @@ def guess_mapping(frame: pd.DataFrame) -> ColumnRoles:
     target = target or _likely_target(frame, exclude={first, second, SHEET})
     if not target:
         return ColumnRoles("positives", (first, second))
-    if _has_nli_codes(frame, first, second, target):
+    is_nli = (plain_name(first), plain_name(second)) == ("premise", "hypothesis")
+    if is_nli and set(frame[target].str.strip()) - {"", NO_GOLD} == set(NLI_CODES):  # as it is published
         return ColumnRoles("labelled", (first, second), target, ENTAILMENT)
     return ColumnRoles(target_kind(frame, target), (first, second), target)
 
@@ -131,12 +132,6 @@ def target_kind(frame: pd.DataFrame, column: str) -> str:
     distinct = len(different) - (different == {-1, 0, 1, 2})  # as NLI sets have it, where -1 is no label
     # Two different numbers are labels, or three under a name such as "label"; more, or a name such as "score", are scores.
     return "labelled" if distinct <= (3 if plain_name(column) in LABELS else 2) and plain_name(column) not in SCORES else "scored"
-
-
-def _has_nli_codes(frame: pd.DataFrame, first: str, second: str, target: str) -> bool:
-    """Whether the labels of premise and hypothesis are the codes of NLI classes, with or without NO_GOLD."""
-    named = (plain_name(first), plain_name(second)) == ("premise", "hypothesis")
-    return named and set(frame[target].str.strip()) - {"", NO_GOLD} == set(NLI_CODES)
 
 
 def written_out(table: Table, mapping: ColumnRoles, limits: Limits) -> tuple[list[list[str]], NDArray[np.int64]]:

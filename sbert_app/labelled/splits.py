@@ -21,6 +21,7 @@ HELD_OUT_SHARE, HELD_OUT_MOST = 0.2, 2_000
 DEV_SHARE, DEV_MOST = 0.1, 1_000
 SMALLEST, LARGEST = 0.5, 2.5  # a part is useful from half to two and a half times the wanted size
 PARTS = ("train", "dev", "held_out")
+GROUPS = {SENTENCES: example_set.sentence_groups, PAIRS: example_set.pair_groups}
 STRATA = 5  # scores are split evenly within fifths of their range
 
 Mask = NDArray[np.bool_]
@@ -101,7 +102,7 @@ def _cut(
     strata = (np.minimum(targets * STRATA, STRATA - 1) if scored else targets).astype(np.int64)
     count, largest = max(1, round(min(share * len(examples), most))), 0
     for level in levels:
-        groups = _groups(examples, column, level)
+        groups = example_set.column_groups(column.values) if level == COLUMN and column else GROUPS[level](examples)
         chosen = _choose(groups, strata, count, seed)
         if SMALLEST * count <= chosen.sum() <= LARGEST * count or (level == PAIRS and chosen.any()):
             return chosen, level, largest
@@ -112,12 +113,6 @@ def _cut(
         f"The column '{column.name}' cannot split these {len(examples):,} examples: {largest:,} have the same value, "
         f"and no values add up to about {count:,}. Choose another column, or none."
     )
-
-
-def _groups(examples: Examples, column: Column | None, level: str) -> NDArray[np.int64]:
-    if level == COLUMN and column:
-        return example_set.column_groups(column.values)
-    return example_set.sentence_groups(examples) if level == SENTENCES else example_set.pair_groups(examples)
 
 
 def _choose(groups: NDArray[np.int64], strata: NDArray[np.int64], count: int, seed: int) -> Mask:
