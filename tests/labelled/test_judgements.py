@@ -36,6 +36,8 @@ def test_names_words_and_case_of_the_columns_do_not_matter(judged):
     queries, _ = judged("Search query,Row number,Judgement\nkitten,1,yes\nkitten,7,Partly\nkitten,2,no\n")
     assert queries.relevant == [{0: 2.0, 2: 2.0, 3: 1.0}]
     assert judged("query,row,score\nwet,2,0.5\n")[0].relevant == [{1: 0.5}]
+    formulas, _ = judged("query,row,relevance\n'=1+1,2,1\n'quoted',2,1\n")
+    assert formulas.queries == ["=1+1", "'quoted'"]  # an apostrophe before a formula is taken back
 
 
 def test_texts_are_looked_up_and_others_are_ranked_among_themselves(judged):
@@ -56,10 +58,6 @@ def test_what_is_left_out_is_told(judged):
         "No query or no readable relevance, left out: rows 4, 5, 6.",
         "1 query has no relevant row, left out.",
     )
-
-
-def test_an_apostrophe_before_a_formula_is_taken_back(judged):
-    assert judged("query,row,relevance\n'=1+1,2,1\n'quoted',2,1\n")[0].queries == ["=1+1", "'quoted'"]
 
 
 @pytest.mark.parametrize(
