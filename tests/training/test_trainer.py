@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -70,14 +71,7 @@ def test_a_small_vocabulary_trains_the_very_same_model(make, monkeypatch):
     changed = (before != after).any(1).sum().item()
     assert after.shape == before.shape and 100 < changed < 1000  # unseen words keep their vectors, to the bit
 
-    class Whole:
-        def __init__(self, *_):
-            pass
-
-        def renumber(self, sentences):
-            return sentences
-
-    monkeypatch.setattr("sbert_app.training.siamese.Vocabulary", Whole)
+    monkeypatch.setattr("sbert_app.training.siamese.Vocabulary", lambda *_: SimpleNamespace(renumber=lambda ids: ids))
     siamese, trainer = make()
     drain(trainer)
     assert same(small, {name: p.detach() for name, p in siamese.module.named_parameters()}, 1e-6)
@@ -96,6 +90,10 @@ def test_a_batch_in_chunks_has_the_gradients_of_the_whole_batch(make, objective)
     assert len(gradients[0]) > 15 and same(*gradients, tolerance=1e-5)
 
 
+def no_memory(rows):
+    raise torch.OutOfMemoryError("CUDA out of memory")
+
+
 def test_out_of_memory_halves_the_chunk_and_keeps_the_batch(make, monkeypatch):
     siamese, trainer = make(dropout=False)
     expected = [event for event in drain(make(dropout=False)[1]) if isinstance(event, BatchLoss)]
@@ -104,7 +102,7 @@ def test_out_of_memory_halves_the_chunk_and_keeps_the_batch(make, monkeypatch):
 
     def small_memory(rows):
         if len(rows) > 5:
-            raise torch.OutOfMemoryError("CUDA out of memory")
+            no_memory(rows)
         sizes.append(len(rows))
         return whole(rows)
 
@@ -114,14 +112,17 @@ def test_out_of_memory_halves_the_chunk_and_keeps_the_batch(make, monkeypatch):
     assert [step.loss for step in steps] == pytest.approx([step.loss for step in expected], abs=1e-4)
 
 
-def test_no_memory_for_one_example_is_told(make, monkeypatch):
+@pytest.mark.parametrize(
+    ("method", "broken", "message"),
+    [
+        ("forward", no_memory, "Not even one example fits"),
+        ("loss", lambda outputs, rows: outputs.sum() * math.nan, "Choose a lower learning rate"),
+    ],
+)
+def test_no_memory_for_one_example_and_a_loss_that_is_no_number_are_told(make, monkeypatch, method, broken, message):
     siamese, trainer = make()
-
-    def none(rows):
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    monkeypatch.setattr(siamese, "forward", none)
-    with pytest.raises(UserError, match="Not even one example fits"):
+    monkeypatch.setattr(siamese, method, broken)
+    with pytest.raises(UserError, match=message):
         drain(trainer)
 
 
@@ -160,24 +161,15 @@ def test_the_mean_of_the_weights_is_evaluated_and_kept_while_training_goes_on_as
     assert all(same(one, two) for one, two in zip(current, without, strict=True)) and scores != raw_scores
 
 
-def test_measuring_the_base_first_changes_nothing(make):
+def test_the_same_seed_gives_the_same_weights_measured_before_or_not_and_another_seed_others(make):
     weights, scores = [], []
-    for measured in (False, True):
-        _, trainer = make()
-        if measured:
-            scores = [score for score in trainer.measure() if score is not None]
-        drain(trainer)
-        weights.append(trainer.weights())
-    assert same(*weights) and len(scores) == 1 and -1 < scores[0] < 1
-
-
-def test_the_same_seed_gives_the_same_weights_and_another_seed_others(make):
-    weights = []
-    for seed in (1, 1, 2):
+    for seed, measured in ((1, False), (1, True), (2, False)):
         _, trainer = make(TrainingOptions(epochs=1, batch_size=16, seed=seed))
+        scores += [score for score in trainer.measure() if score is not None] if measured else []
         drain(trainer)
         weights.append(trainer.weights())
     assert same(weights[0], weights[1]) and not same(weights[0], weights[2])
+    assert len(scores) == 1 and -1 < scores[0] < 1
 
 
 def test_the_guide_is_the_model_before_training(make, tiny, cpu, scored):
@@ -194,13 +186,6 @@ def test_warm_up_then_decay(make):
     shares = [trainer._schedule(step) for step in range(trainer.steps)]
     assert shares[:3] == pytest.approx([1 / 3, 2 / 3, 1]) and shares[3] == 1 and 0 < shares[-1] < 0.05
     assert all(late < early for early, late in pairwise(shares[3:]))
-
-
-def test_a_loss_that_is_no_number_ends_with_a_message(make, monkeypatch):
-    siamese, trainer = make()
-    monkeypatch.setattr(siamese, "loss", lambda outputs, rows: outputs.sum() * math.nan)
-    with pytest.raises(UserError, match="Choose a lower learning rate"):
-        drain(trainer)
 
 
 def test_every_example_comes_once_an_epoch_with_neighbours_of_its_length():
