@@ -11,7 +11,7 @@ import torch
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from sbert_app.corpus.ranking.lexical import WORD
@@ -81,11 +81,7 @@ def test_a_step_is_that_of_adam_with_weight_decay(parts, monkeypatch):
 def nested(features: np.ndarray, targets: np.ndarray, strengths: list[float], folds: int) -> list[float]:
     """The accuracy of each fold by nested cross-validation, all by scikit-learn."""
     parts = StratifiedKFold(folds, shuffle=True, random_state=1111)
-    shares = []
-    for train, test in parts.split(features, targets):
-        search = GridSearchCV(LogisticRegression(), {"C": strengths}, cv=parts, scoring="accuracy")
-        shares.append(search.fit(features[train], targets[train]).score(features[test], targets[test]))
-    return shares
+    return cross_val_score(GridSearchCV(LogisticRegression(), {"C": strengths}, cv=parts), features, targets, cv=parts)
 
 
 def test_nested_cross_validation_is_as_good_as_scikit_learns():
@@ -202,21 +198,13 @@ def worded():
     return LabelledSentences(sentences, targets, ["a", "b"], None, None)
 
 
-def by_scikit_learn(sentences, targets, train, rows):
-    """The classes of the rows, C chosen by folds of the training rows."""
-    learner = LogisticRegression(max_iter=transfer.MOST_STEPS, random_state=transfer.SEED)
-    pipeline = make_pipeline(TfidfVectorizer(token_pattern=WORD.pattern), learner)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        search = GridSearchCV(pipeline, {"logisticregression__C": transfer.C_OF_FOLDS}, cv=FOLDS)
-        return search.fit(sentences[train], targets[train]).predict(sentences[rows])
-
-
+@pytest.mark.filterwarnings("ignore")
 def test_each_fold_is_predicted_as_by_scikit_learn(worded):
     result = learn_words(count_words(worded), worded, quick=True)
-    sentences, predicted = np.array(worded.sentences), np.empty_like(worded.targets)
-    for train, rows in FOLDS.split(sentences, worded.targets):
-        predicted[rows] = by_scikit_learn(sentences, worded.targets, train, rows)
+    learner = LogisticRegression(max_iter=transfer.MOST_STEPS, random_state=transfer.SEED)
+    pipeline = make_pipeline(TfidfVectorizer(token_pattern=WORD.pattern), learner)
+    search = GridSearchCV(pipeline, {"logisticregression__C": transfer.C_OF_FOLDS}, cv=FOLDS)  # by folds of the training rows
+    predicted = cross_val_predict(search, worded.sentences, worded.targets, cv=FOLDS)
     assert (result.predicted == predicted).all() and 0.7 < result.accuracy < 1
     assert "tf-idf of the training rows" in result.protocol
 
@@ -228,8 +216,5 @@ def test_tf_idf_has_a_figure_on_classes_and_word_overlap_says_why_not(worded, sh
     assert cell.low < cell.value < cell.high and all(each.expected != each.given for each in mistakes(classes, cell, 5))
     with pytest.raises(UserError, match="gives no vectors to learn classes from"):
         measure_cell(load_system(shared_bench, OVERLAP, Choice()), classes)
-
-
-def test_sentences_without_a_word_are_refused(worded):
     with pytest.raises(UserError, match="No sentence has a word"):
         count_words(LabelledSentences(["?!"] * 150, worded.targets, worded.classes, None, None))
