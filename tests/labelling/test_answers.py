@@ -35,18 +35,15 @@ def test_a_log_gives_back_what_was_answered_and_not_taken_back_whatever_a_crash_
     assert Log.of(tmp_path / "labels", ["another"]).read() == []
 
 
-def test_a_table_has_each_pair_once_as_it_was_answered_first():
+def test_a_table_has_each_pair_once_as_it_was_answered_first_and_beside_grades_yes_and_no_are_grades():
     again = replace(FIRST, sentence1="a kitten", sentence2="a cat", label=NO, why=AGAIN)
     unsure = replace(FIRST, sentence2="a bird", label=UNSURE)
     made = as_table("labels", [FIRST, SECOND, again, unsure], (LEARN, MEASURE))
     assert made.frame.to_numpy().tolist() == [["a cat", "a kitten", "yes"], ["a cat", "a dog", "no"]]
     assert as_table("labels", [FIRST, SECOND], (MEASURE,)).frame["label"].tolist() == ["no"]
+    graded = as_table("labels", [FIRST, SECOND, replace(FIRST, sentence2="a lion", label="3")], (LEARN, MEASURE))
+    assert graded.frame["label"].tolist() == ["5", "0", "3"]
     assert consistency([FIRST, again]) == (1, 0) and consistency([FIRST, replace(again, label=YES)]) == (1, 1)
-
-
-def test_grades_and_yes_and_no_in_one_table_are_grades():
-    made = as_table("labels", [FIRST, SECOND, replace(FIRST, sentence2="a lion", label="3")], (LEARN, MEASURE))
-    assert made.frame["label"].tolist() == ["5", "0", "3"]
 
 
 def test_a_downloaded_file_comes_back():
