@@ -113,11 +113,13 @@ def test_a_column_that_names_the_parts_is_followed():
     assert parts.separation.sentences()[0].startswith("The column 'part' names the held-out rows.")
 
 
-def test_a_column_that_cannot_split_is_refused():
+def test_a_column_that_cannot_split_and_one_pair_only_are_refused():
     examples = labelled([(f"a{i}", f"b{i}") for i in range(100)], [i % 2 for i in range(100)])
     for values in (["same"] * 100, ["large"] * 96 + ["small"] * 4):
         with pytest.raises(UserError, match="The column 'topic' cannot split these 100 examples: (100|96) have the same value"):
             split(examples, column=Column("topic", values))
+    with pytest.raises(UserError, match="Nearly all rows hold the same pair"):
+        split(labelled([("a", "b")] * 30, [i % 2 for i in range(30)]))
 
 
 def test_two_values_of_a_column_are_split_and_the_dev_part_otherwise():
@@ -125,11 +127,6 @@ def test_two_values_of_a_column_are_split_and_the_dev_part_otherwise():
     parts = split(examples, column=Column("source", ["one"] * 60 + ["two"] * 40))
     assert len(parts.held_out) == 40 and (parts.separation.held_out, parts.separation.dev) == (COLUMN, SENTENCES)
     assert "The part for choosing the checkpoint is split by sentences." in parts.separation.sentences()
-
-
-def test_one_pair_only_is_refused():
-    with pytest.raises(UserError, match="Nearly all rows hold the same pair"):
-        split(labelled([("a", "b")] * 30, [i % 2 for i in range(30)]))
 
 
 def test_shares_and_strata():
