@@ -23,7 +23,7 @@ from sbert_app.tables import read_table
 from sbert_app.timing.race import DONE, STOPPED, RaceCorpus
 from sbert_app.timing.report import EXTRAPOLATED, MEASURED, PUBLISHED, figures
 from sbert_app.timing.result import CROSS, SBERT, TimingResult
-from sbert_app.ui.timing import numbers_view, race_view, view
+from sbert_app.ui.timing import race_view, view
 from tests.searching import of_example
 
 pytestmark = pytest.mark.usefixtures("short_checks")
@@ -55,7 +55,7 @@ def test_a_race_to_its_end(racing):
     result = steps[-1].result.timing
     where = result.conditions
     assert (where.corpus, where.head_trained, where.same_backbone) == (EXAMPLE_NAME, True, True)
-    assert where.trained_for == "likeness" and "cross_encoder" not in numbers_view.options(result, 100)
+    assert where.trained_for == "likeness" and "cross_encoder" not in race_view.options(result, 100)
     assert "cross-MiniLM-L6-stsb, trained for likeness</p>" in race_view.progress(steps[-1].result)
     assert steps[-2].result.conditions == where  # shown while it runs
     assert result.cross_seconds(10_000).seconds > 100 * result.sbert_seconds(10_000).seconds
@@ -81,11 +81,11 @@ def test_any_cross_encoder_races_under_its_own_name(racing, cross_folder, tmp_pa
     assert where.sizes == ("6 layers of 384", "3 layers of 384") and last.result.timing.agreement is not None
     assert json.loads(json.dumps(last.result.timing.summary(100)))["conditions"]["trained_for"] == "answers"
     sentence = "on different backbones: 3 layers of 384 against 6 layers of 384. Their ratio shows the difference in size"
-    for markup in (view.in_words(last.result.timing, 100), numbers_view.numbers(last.result.timing)):
+    for markup in (view.in_words(last.result.timing, 100), view.numbers(last.result.timing)):
         assert f"{name} (trained for answers) against all-MiniLM-L6-v2, {sentence}" in markup
     assert "trained for answers, another backbone" in race_view.progress(last.result)
     assert view.OF_ANSWERS in view.agreement(last.result.timing)
-    assert numbers_view.options(last.result.timing, 100)["cross_encoder"] == name
+    assert race_view.options(last.result.timing, 100)["cross_encoder"] == name
 
 
 def test_a_cross_encoder_that_cannot_race_is_a_sentence(racing, cross_folder, tmp_path):

@@ -9,9 +9,8 @@ from sbert_app.timing.extrapolation import DISTURBED, Throughput, Turn
 from sbert_app.timing.race import LaneState, RaceState
 from sbert_app.timing.report import figures, in_lines
 from sbert_app.timing.result import ClosestPair, Conditions, FoundPair, TimingResult
-from sbert_app.ui.timing import numbers_view, race_view, view
-from sbert_app.ui.timing.numbers_view import page
-from sbert_app.ui.timing.race_view import race_chart
+from sbert_app.ui.timing import race_view, view
+from sbert_app.ui.timing.view import page
 
 CONDITIONS = Conditions(
     corpus="own.csv", sentences=40, encoder="a", cross_encoder="b", head_trained=True, same_backbone=True, machine="2 cores",
@@ -41,8 +40,8 @@ def lanes(result):
 
 
 def test_a_time_is_rounded_in_one_way_everywhere(result):
-    shown = [lanes(result), view.agreement(result), numbers_view.numbers(result)]
-    shown.append(page(result, 1_000, race_chart(result, 1_000), None))
+    shown = [lanes(result), view.agreement(result), view.numbers(result)]
+    shown.append(page(result, 1_000, None))
     for markup in shown:
         assert "934 milliseconds" in markup
         assert not re.search(r"0\.93|5\.23", re.sub(r'href="data:[^"]*"|<script.*?</script>', "", markup, flags=re.DOTALL))
@@ -58,10 +57,10 @@ def test_a_disturbed_race_is_called_so_in_words_numbers_page_and_summary(result)
     assert spreads["Cross-encoder, fastest turn ÷ slowest turn"] == pytest.approx(8 / 3)
     for race, times in ((uneven, 1), (result, 0)):
         assert view.in_words(race, 1_000).count(DISTURBED) == times
-        assert numbers_view.numbers(race).count(DISTURBED) == times
-        assert page(race, 1_000, race_chart(race, 1_000), None).count(DISTURBED) == 2 * times
+        assert view.numbers(race).count(DISTURBED) == times
+        assert page(race, 1_000, None).count(DISTURBED) == 2 * times
         assert (DISTURBED in in_lines(race, 1_000)) == bool(times)
 
 
 def test_the_kept_page_has_no_buttons_of_plotly_over_its_chart(result):
-    assert '"displayModeBar": false' in page(result, 1_000, race_chart(result, 1_000), None)
+    assert '"displayModeBar": false' in page(result, 1_000, None)

@@ -18,7 +18,7 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.timing.report import IN_PAPER
 from sbert_app.ui.evaluation import below_view as grid_links
 from sbert_app.ui.kit.take_home import Caption, Input, commands, input_of, pictures, present, row
-from sbert_app.ui.timing import numbers_view
+from sbert_app.ui.timing import race_view
 from tests.searching import indexed
 
 ATTACK = '"><img src=x onerror=alert(1)>'
@@ -42,8 +42,8 @@ def test_a_corpus_is_written_as_the_file_that_a_command_reads(shared_bench: Work
 
 
 def test_the_published_times_are_not_dated_and_take_no_file():
-    links = numbers_view.links(IN_PAPER, 500, None)
-    assert str(date.today().year) not in numbers_view.caption(IN_PAPER).source
+    links = race_view.links(IN_PAPER, 500, None)
+    assert str(date.today().year) not in race_view.caption(IN_PAPER).source
     assert "python -m sbert_app timing --sentences 500" in links and "handle_file" not in links
 
 

@@ -1,21 +1,33 @@
-"""Render a race: its corpus, the queue, the progress of both systems, and the chart of times by number of sentences.
+"""Render a race: its corpus, the queue, the progress of both systems; Table 7; the chart of times by number of sentences.
 
 The chart is log-log: measured solid, extrapolated dashed with a band, the paper's times as stars.
 """
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 
+from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.evaluation import paper
+from sbert_app.jobs.timing import TIMING
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import in_words
 from sbert_app.timing.extrapolation import Extrapolation, pairs_of
+from sbert_app.timing.measurements import PLAIN, SMART, WORDS, SystemSpeed
 from sbert_app.timing.race import LaneState, RaceCorpus, RaceState
-from sbert_app.timing.result import APPROXIMATE, CROSS, EXACT, MOST_SENTENCES, SBERT, Rates
+from sbert_app.timing.result import APPROXIMATE, CROSS, EXACT, MOST_SENTENCES, SBERT, Rates, TimingResult
 from sbert_app.ui.kit import html
+from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row
 from sbert_app.wording import digits, spoken
 
+SENTENCE, CHART = "race-words", "race-chart"  # the elements of the sentence and of the chart
+PAPER_ROWS = {WORDS: "Average GloVe embeddings", PLAIN: "SBERT-base", SMART: "SBERT-base, smart batching"}
+HOW_TO_READ = (
+    "Solid: measured. Dashed: extrapolated, with a 95 % band of this race's turns: under another load a race may lie outside it. "
+    "Dotted: the chosen number of sentences."
+)
 AMBER = "#c2650b"  # readable on light and dark
 POINTS = 40
 FIRST = 10
@@ -91,6 +103,29 @@ def _lane(heading: tuple[str, str, str], kind: str, state: LaneState, counters: 
     ).format(kind=kind, name=name, description=description, model=line, percent=percent, cells=cells, end=end)
 
 
+def table_7(rows: Sequence[SystemSpeed]) -> Markup:
+    """Sentences per second here and in the paper."""
+    cells = []
+    for speed in rows:
+        rates = map(digits, (speed.throughput.rate, *speed.throughput.spread))
+        measured = Markup("{} <small>({} to {})</small>").format(*rates)
+        cells.append([speed.system, measured, speed.device, *map(_published, paper.TABLE_7[PAPER_ROWS[speed.system]])])
+    for name in ("InferSent", "Universal Sentence Encoder"):
+        cells.append([name, "not measured here", "", *map(_published, paper.TABLE_7[name])])
+    table = html.table(("system", "sentences/s here", "on", "paper, i7-5820K", "paper, V100"), cells)
+    hint = (
+        "Median of the turns (slowest and fastest). Average word vectors: here the mean of the encoder's "
+        "own input vectors, in the paper of GloVe's. Without smart batching: batches of 32 in the order of the file. "
+        f"{paper.SOURCE}, Table 7: BERT-base, a larger model than the default one here."
+    )
+    region = Markup('<div class="table-7 scroll" tabindex="0" role="region" aria-label="sentences per second">{}</div>')
+    return region.format(table) + html.hint(hint)
+
+
+def _published(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.0f}"
+
+
 def race_chart(result: Rates, sentences: int) -> html.Figure:
     """The chart of all systems; a dotted line marks the chosen number of sentences."""
     import plotly.graph_objects as go
@@ -153,3 +188,29 @@ def _draw_system(
         x=sizes, y=seconds, customdata=[spoken(value) for value in seconds], line=line | {"dash": "dash"}, name=name,
         hovertemplate=f"{hover}extrapolated<extra>{name}</extra>", **shared,
     )  # fmt: skip
+
+
+def links(times: Rates, sentences: int, indexed: IndexedCorpus | None) -> Markup:
+    """The links under the chart. indexed: the corpus that is raced, None for the example."""
+    again = commands(TIMING, options(times, sentences), input_of(indexed))
+    return row(caption(times), [SENTENCE, CHART], present(), pictures(CHART, "sbert-studio-timing"), again)
+
+
+def options(times: Rates, sentences: int) -> dict[str, Any]:
+    """The options of the job that runs the race again."""
+    if not isinstance(times, TimingResult):
+        return {"sentences": sentences}
+    conditions = times.conditions
+    own = conditions.head_trained and not (conditions.same_backbone and conditions.cross_encoder == DEFAULT_CROSS_ENCODER)
+    chosen = {"cross_encoder": conditions.cross_encoder} if own else {}
+    return {"sentences": sentences, "model": conditions.encoder} | chosen
+
+
+def caption(times: Rates) -> Caption:
+    title = "Time to find the most similar pair, by number of sentences"
+    if not isinstance(times, TimingResult):
+        return Caption(title, f"{paper.SOURCE}, section 1, on a {paper.CLOSEST_PAIR_HARDWARE} · SBERT Studio")
+    conditions = times.conditions
+    corpus = f"{conditions.corpus} ({conditions.sentences:,} sentences)"
+    models = f"{conditions.encoder} and {conditions.cross_encoder}"
+    return Caption.of(title, corpus, models, f"{conditions.machine}, {conditions.hardware}", day=conditions.date)

@@ -18,7 +18,7 @@ from sbert_app.ui.header import SCORERS_AT_FIRST, scorer_choices
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler
 from sbert_app.ui.kit.files import FileButton
-from sbert_app.ui.timing import numbers_view, race_view, view
+from sbert_app.ui.timing import race_view, view
 
 MOST_SECONDS = 120  # of a race on the page
 REFRESH_SECONDS = 0.3  # drawing uses the processor that is being timed
@@ -38,6 +38,9 @@ MOVE_LINE = """exponent => {
   box?.setAttribute('aria-label', 'Chart: seconds by number of sentences. The table of all numbers below has the same content.');
   if (chart?.layout?.shapes) Plotly.relayout(chart, {'shapes[0].x0': sentences, 'shapes[0].x1': sentences});
 }"""
+TICKS = Markup('<div class="ticks" aria-hidden="true">{}</div>').format(  # under the slider, logarithmic from 100 to 1,000,000
+    Markup().join(Markup('<span style="--p:{}">{:,}</span>').format((power - 2) / 4, 10**power) for power in range(2, 7))
+)
 LIKE_THE_ENCODER = ("one with the encoder's backbone", "")
 NOTHING = "Stopped before both systems finished a turn, so there is nothing to extrapolate from."
 
@@ -46,11 +49,11 @@ class TimingTab:
     def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
         self._bench, self._session, self._model = bench, session, model
         gr.Markdown(LEAD, elem_classes="lead")
-        self.words = gr.HTML(view.story(sentences_at(AT_FIRST)), elem_id=numbers_view.SENTENCE, js_on_load=None)
+        self.words = gr.HTML(view.story(sentences_at(AT_FIRST)), elem_id=race_view.SENTENCE, js_on_load=None)
         self.sentences = gr.Slider(
             2, 6, AT_FIRST, step=0.05, label="Number of sentences", elem_id="race-n", elem_classes="log-slider"
         )
-        gr.HTML(view.TICKS, elem_id="race-ticks", js_on_load=None)
+        gr.HTML(TICKS, elem_id="race-ticks", js_on_load=None)
         self._draw_race()
         self._draw_result()
         gr.HTML(TABLE_7, js_on_load=None)
@@ -82,9 +85,9 @@ class TimingTab:
             )  # fmt: skip
 
     def _draw_result(self) -> None:
-        self.chart = gr.Plot(label="Seconds by number of sentences", show_label=False, elem_id=numbers_view.CHART)
-        gr.HTML(html.hint(view.HOW_TO_READ), js_on_load=None)
-        links = numbers_view.links(IN_PAPER, sentences_at(AT_FIRST), None)
+        self.chart = gr.Plot(label="Seconds by number of sentences", show_label=False, elem_id=race_view.CHART)
+        gr.HTML(html.hint(race_view.HOW_TO_READ), js_on_load=None)
+        links = race_view.links(IN_PAPER, sentences_at(AT_FIRST), None)
         self.links = gr.HTML(links, elem_id="race-take-home", js_on_load=None)
         with gr.Column(visible=False, elem_id="race-result") as self.result:
             self.agreement = gr.HTML(elem_id="race-agreement", js_on_load=None)
@@ -142,7 +145,7 @@ class TimingTab:
     def _shown(self, session: Session, exponent: float) -> Updates:
         """The session's result; without one, the paper's times."""
         result = session.get(TimingResult)
-        measured = {self.agreement: view.agreement(result), self.numbers: numbers_view.numbers(result)} if result else {}
+        measured = {self.agreement: view.agreement(result), self.numbers: view.numbers(result)} if result else {}
         chart = race_view.race_chart(result or IN_PAPER, sentences_at(exponent))
         return {**self._in_words(session, exponent), **measured, self.result: gr.Column(visible=bool(result)), self.chart: chart}
 
@@ -151,13 +154,12 @@ class TimingTab:
         result, number = session.get(TimingResult), sentences_at(exponent)
         return {
             self.words: view.in_words(result, number) if result else view.story(number),
-            self.links: numbers_view.links(result or IN_PAPER, number, session.get(IndexedCorpus)),
+            self.links: race_view.links(result or IN_PAPER, number, session.get(IndexedCorpus)),
         }
 
     def _page(self, session: Session, exponent: float) -> str:
         result = session.require(TimingResult, "There is no race result yet. Start a race.")
-        number = sentences_at(exponent)
-        return numbers_view.page(result, number, race_view.race_chart(result, number), session.get(IndexedCorpus))
+        return view.page(result, sentences_at(exponent), session.get(IndexedCorpus))
 
     def _on_measure(self, session: Session, model: str) -> Iterator[Updates]:
         yield self.systems.busy(html.status("Loading the model …"))
@@ -165,7 +167,7 @@ class TimingTab:
             if before := step.details.get("before"):
                 yield {self.measuring: race_view.waiting(before)}
             elif step.result:
-                yield {self.measuring: html.status("Measuring …"), self.table_7: numbers_view.table_7(step.result)}
+                yield {self.measuring: html.status("Measuring …"), self.table_7: race_view.table_7(step.result)}
         yield self._idle(session, self.systems)
 
     def _idle(self, session: Session, job: LongJob) -> Updates:

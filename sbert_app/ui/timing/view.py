@@ -1,41 +1,37 @@
-"""Render a race's result: extrapolated times, and agreement and quality of the two systems."""
+"""Render a race's result: extrapolated times, agreement and quality of the two systems, every number, and all of it as a page."""
 
 from markupsafe import Markup
 
+from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.evaluation import paper
 from sbert_app.evaluation.verdict import BETTER, UNCLEAR, WORSE
+from sbert_app.jobs.timing import TIMING
 from sbert_app.models.files.trained_for import ANSWERS
 from sbert_app.timing.extrapolation import DISTURBED, Extrapolation, pairs_of
-from sbert_app.timing.report import IN_PAPER, models_of_race
+from sbert_app.timing.report import IN_PAPER, PUBLISHED, Figure, figures, models_of_race
 from sbert_app.timing.result import APPROXIMATE, EXACT, Rates, TimingResult
 from sbert_app.ui.kit import html
-from sbert_app.wording import spoken, times_100
+from sbert_app.ui.kit.take_home import input_of, shell
+from sbert_app.ui.timing import race_view
+from sbert_app.wording import digits, spoken, times_100
 
 # The first and last figure are from `python -m tests.benchmarks quality`, the second from `stsb`.
 STSB = "STSb test, 1,379 pairs, Spearman ×100, measured with this app on 2026-11-20"
-HOW_TO_READ = (
-    "Solid: measured. Dashed: extrapolated, with a 95 % band of this race's turns: under another load a race may lie outside it. "
-    "Dotted: the chosen number of sentences."
-)
-STORY = (
-    f"Dashed: extrapolated from the {paper.CLOSEST_PAIR_SENTENCES:,} sentences of {paper.SOURCE}, section 1, for which BERT took "
-    "65 hours and SBERT 5 seconds."
-)
 OF_ANSWERS = "The cross-encoder was trained for answers, not for likeness: it scores something else, so both may differ."
+CARD = Markup('<section class="measures{}"><p class="eyebrow">{}</p><p>{}</p>{}{}</section>')
 BOUGHT = {  # by the verdict on the cross-encoder
     BETTER: ". The extra time buys this accuracy.",
     UNCLEAR: "; on these examples there is no clear difference.",
     WORSE: "; on these examples SBERT is.",
 }
 SHOWN = 120  # characters of a sentence
+NOTICEABLE = 0.05  # seconds
+SECONDS = {"s": 1.0, "ms": 1e-3}  # by unit of time
 STSB_FIGURES = {
     "all-MiniLM-L6-v2, not fine-tuned": 82.0,
     "all-MiniLM-L6-v2, fine-tuned on STSb": 85.8,
     "cross-MiniLM-L6-stsb (cross-encoder)": 86.7,
 }
-TICKS = Markup('<div class="ticks" aria-hidden="true">{}</div>').format(  # under the slider, logarithmic from 100 to 1,000,000
-    Markup().join(Markup('<span style="--p:{}">{:,}</span>').format((power - 2) / 4, 10**power) for power in range(2, 7))
-)
 
 
 def in_words(result: TimingResult, sentences: int, with_method: bool = True) -> Markup:
@@ -59,7 +55,11 @@ def in_words(result: TimingResult, sentences: int, with_method: bool = True) -> 
 
 def story(sentences: int) -> Markup:
     """The times extrapolated from the paper's, shown before anything is measured."""
-    return _times(IN_PAPER, sentences, f"In the paper, on a {paper.CLOSEST_PAIR_HARDWARE} GPU", Markup(), html.hint(STORY))
+    source = html.hint(
+        f"Dashed: extrapolated from the {paper.CLOSEST_PAIR_SENTENCES:,} sentences of {paper.SOURCE}, section 1, for which BERT "
+        "took 65 hours and SBERT 5 seconds."
+    )
+    return _times(IN_PAPER, sentences, f"In the paper, on a {paper.CLOSEST_PAIR_HARDWARE} GPU", Markup(), source)
 
 
 def _times(times: Rates, sentences: int, where: str, before: Markup, after: Markup) -> Markup:
@@ -117,8 +117,7 @@ def _answer(result: TimingResult) -> Markup:
         f"SBERT's answer: the most similar pair of {result.conditions.sentences:,} sentences, cosine {answer.pair.score:.3f}, "
         f"found in {spoken(answer.seconds)}.{ties}"
     )
-    section = Markup('<section class="measures answer"><p class="eyebrow">{}</p><p>{}</p><p>{}</p></section>')
-    return section.format(head, answer.sentence1, answer.sentence2)
+    return CARD.format(" answer", head, answer.sentence1, Markup("<p>{}</p>").format(answer.sentence2), "")
 
 
 def _agreed(result: TimingResult) -> Markup:
@@ -130,24 +129,20 @@ def _agreed(result: TimingResult) -> Markup:
             else f"There is no trained cross-encoder of the size of {conditions.encoder}: the race used an untrained head, "
             "which is as fast as a trained one. Its scores are meaningless, so they are not compared."
         )
-        return Markup('<section class="measures"><p class="eyebrow">Do they agree?</p><p>{}</p></section>').format(reason)
+        return CARD.format("", "Do they agree?", reason, "", "")
     last = result.runs[-1]
-    if agreement.same_first:
-        first = Markup("Both find the same closest pair: {}.").format(_pair(last.sbert_first))
-    else:
-        closest = Markup("Closest pair for SBERT: {}; for the cross-encoder: {}.")
-        first = closest.format(_pair(last.sbert_first), _pair(last.cross_first))
-    rows = [
-        ["Closest pair", "the same" if agreement.same_first else "not the same"],
-        [f"The {agreement.top} closest of each: in both lists", f"{agreement.shared} of {agreement.top}"],
-        ["Spearman ×100 of all scores (100: the same order)", f"{times_100(agreement.spearman)}"],
-    ]
+    same, other = Markup("Both find the same closest pair: {}."), Markup("Closest pair for SBERT: {}; for the cross-encoder: {}.")
+    first = (same if agreement.same_first else other).format(_pair(last.sbert_first), _pair(last.cross_first))
+    rows = {
+        "Closest pair": "the same" if agreement.same_first else "not the same",
+        f"The {agreement.top} closest of each: in both lists": f"{agreement.shared} of {agreement.top}",
+        "Spearman ×100 of all scores (100: the same order)": times_100(agreement.spearman),
+    }
     sampled = " drawn at random" if last.sentences < conditions.sentences else ""
     how = f"All {agreement.pairs:,} pairs of {last.sentences} sentences{sampled}, scored by both."
     why = "Few random pairs are similar, so the order of the others is mostly chance."
     hint = html.hint(f"{how} {why if conditions.trained_for != ANSWERS else OF_ANSWERS}")
-    section = Markup('<section class="measures"><p class="eyebrow">Do they agree?</p><p>{}</p>{}{}</section>')
-    return section.format(first, html.table(("", ""), rows), hint)
+    return CARD.format("", "Do they agree?", first, html.table(("", ""), rows.items()), hint)
 
 
 def _pair(pair: tuple[str, str]) -> Markup:
@@ -158,22 +153,66 @@ def _quality(result: TimingResult, live: bool) -> Markup:
     if result.quality:
         change = result.quality.changes[0]
         difference, low, high = change.interval
-        rows = [[name, f"{times_100(side.value)} ({times_100(side.low)} to {times_100(side.high)})"]
-                for name, side in (("SBERT", change.before), ("Cross-encoder", change.after))]  # fmt: skip
+        sides = {"SBERT": change.before, "Cross-encoder": change.after}
+        rows = {name: f"{times_100(side.value)} ({times_100(side.low)} to {times_100(side.high)})" for name, side in sides.items()}
         how = (
             f"{change.metric.replace('_', ' ')} ×100 on {result.quality.examples:,} of the labelled examples in the Fine-tune tab, "
             f"on which neither was trained. Cross-encoder minus SBERT: {difference} ({low} to {high})."
         )
     else:
-        rows = [[name, f"{value:.1f}"] for name, value in STSB_FIGURES.items()]
-        how = f"{STSB}."
-        if live:
-            how += " Load labelled pairs in the Fine-tune tab to measure both on them in the next race."
+        rows = {name: f"{value:.1f}" for name, value in STSB_FIGURES.items()}
+        how = f"{STSB}.{' Load labelled pairs in the Fine-tune tab to measure both on them in the next race.' if live else ''}"
     published = (
         f"The paper, STSb test: cross-encoder {paper.NLI_STSB_CROSS_ENCODER} against SBERT {paper.NLI_STSB_SBERT} after NLI "
         f"and STSb, {paper.STSB_CROSS_ENCODER:.2f} against {paper.STSB_SBERT} on STSb alone."
     )
+    usual = f"Reading both sentences together is usually more accurate{BOUGHT[result.quality.word if result.quality else BETTER]}"
+    return CARD.format("", "Which is more accurate?", usual, html.table(("", ""), rows.items()), html.hint(f"{how} {published}"))
+
+
+def numbers(result: TimingResult) -> Markup:
+    """Every number and how it was obtained, with downloads."""
+    rows = figures(result)
+    records = [{key: float(f"{value:.5g}") if isinstance(value, float) else value for key, value in vars(f).items()} for f in rows]
+    table = html.table(("what", "value", "range of turns, or 95 % band", "how"), [_line(figure) for figure in rows])
+    conditions, waited = result.conditions, result.waited
+    others = f" Other jobs used the device for {waited:.1f} s in between; that time is not counted." if waited > NOTICEABLE else ""
+    how = (
+        f"{' '.join(models_of_race(conditions))} {conditions.hardware} on {conditions.machine}, "
+        f"{conditions.date}. At most {conditions.max_tokens[0]} tokens per sentence, {conditions.max_tokens[1]} per pair; "
+        "including tokenising, excluding warm-up; the two systems took turns."
+        f"{others}{f' {DISTURBED}' if result.disturbed else ''}"
+    )
     return Markup(
-        '<section class="measures"><p class="eyebrow">Which is more accurate?</p>'
-        "<p>Reading both sentences together is usually more accurate{}</p>{}{}</section>"
-    ).format(BOUGHT[result.quality.word if result.quality else BETTER], html.table(("", ""), rows), html.hint(f"{how} {published}"))
+        '<div class="hits-head"><span>{}</span>{}</div>'
+        '<div class="numbers scroll" tabindex="0" role="region" aria-label="every number">{}</div>'
+    ).format(how, html.downloads("sbert-studio-timing", records), table)
+
+
+def _line(figure: Figure) -> list[str]:
+    """A row; a time of this machine is rounded by `spoken`, as everywhere on the tab, the paper's are in the paper's own units."""
+    is_time = figure.unit in SECONDS and figure.kind != PUBLISHED
+
+    def text(value: float) -> str:
+        return spoken(value * SECONDS[figure.unit]) if is_time else digits(value)
+
+    band = "" if figure.low is None or figure.high is None else f"{text(figure.low)} to {text(figure.high)}"
+    how = Markup('<span class="kind {kind}">{kind}</span> {how}').format(kind=figure.kind, how=figure.how)
+    return [figure.what, text(figure.value) if is_time else f"{text(figure.value)} {figure.unit}", band, how]
+
+
+def page(result: TimingResult, sentences: int, indexed: IndexedCorpus | None) -> str:
+    """Render the page, with plotly's script inside: about 5 MB. indexed: as in `race_view.links`, for the command at the foot."""
+    chart = race_view.race_chart(result, sentences)
+    return html.render(
+        "timing_page.html",
+        title=f"Cross-encoder against SBERT, {result.conditions.date}",
+        source=race_view.caption(result).source,
+        in_words=in_words(result, sentences, with_method=False),
+        plot=chart.to_html(full_html=False, include_plotlyjs=True, config=html.PAGE_CONFIG),
+        how_to_read=race_view.HOW_TO_READ,
+        agreement=agreement(result, live=False),
+        numbers=numbers(result),
+        method=method(result),
+        command=shell(TIMING, race_view.options(result, sentences), input_of(indexed)),
+    )
