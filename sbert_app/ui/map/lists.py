@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from sbert_app.corpus_map.colouring import OUTLIERS, ColourScale, colouring
+from sbert_app.corpus_map.colouring import OUTLIERS, Categories, ColourScale, colouring
 from sbert_app.corpus_map.query import PlacedRows, QueryOnMap
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
 from sbert_app.corpus_map.selection import Selection
@@ -41,57 +41,31 @@ RENAME = Markup(
 
 
 def colour_list(corpus_map: CorpusMap, colour: str, chosen: int | None = None) -> Markup:
-    """The values of the column that colours the map; for other colours the clusters, below what of a scale could not be read."""
-    colours = colouring(corpus_map, colour)
-    if isinstance(colours, ColourScale):
-        return html.cautions(colours.notes) + cluster_list(corpus_map, chosen)
-    if not colours.of_column:
-        return cluster_list(corpus_map, chosen)
-    counts = colours.counts.tolist()
-    rows = [
-        _button(code, chosen, colours.name_of(code), counts[code], max(counts), colour_of(code, colours.numbers))
-        for code in [*range(len(colours.names)), -1]
-        if counts[code]
-    ]
-    return _list(f"Values of {colours.title}", rows)
+    """The values of the column that colours the map, as buttons with colour, name and size; the chosen one is marked.
 
-
-def cluster_list(corpus_map: CorpusMap, chosen: int | None = None) -> Markup:
-    """Clusters as buttons with colour, name, size and most central sentence, each with a pencil; the chosen one is marked."""
-    sizes, largest = corpus_map.clustering.sizes.tolist(), int(corpus_map.clustering.sizes.max(initial=1))
-    sentences, rows = corpus_map.projection.indexed.corpus.sentences, []
-    for number, name in enumerate(corpus_map.names):
-        detail = Markup('<q dir="auto">{}</q>').format(html.short(sentences[corpus_map.central[number]], SENTENCE_LENGTH))
-        rows.append(_button(number, chosen, name, sizes[number], largest, colour_of(number), detail, _rename(corpus_map, number)))
-    if outliers := corpus_map.clustering.outliers:
-        rows.append(_button(OUTLIER, chosen, OUTLIERS, outliers, largest, colour_of(OUTLIER)))
-    return _list("Clusters", rows)
+    For other colours the clusters, each with its most central sentence and a pencil, below what of a scale could not be read.
+    """
+    colours, clusters = colouring(corpus_map, colour), Categories("cluster", corpus_map.clustering.labels, corpus_map.names)
+    notes = html.cautions(colours.notes) if isinstance(colours, ColourScale) else Markup()
+    shown = colours if isinstance(colours, Categories) and colours.of_column else clusters
+    counts, sentences, buttons = shown.counts.tolist(), corpus_map.projection.indexed.corpus.sentences, []
+    largest = max(counts if shown.of_column else counts[:-1], default=1)
+    for number in [number for number in (*range(len(shown.names)), OUTLIER) if counts[number]]:
+        name, hue, detail, pencil = shown.name_of(number), colour_of(number, shown.numbers), Markup(), Markup()
+        if not shown.of_column and number != OUTLIER:
+            detail = Markup('<q dir="auto">{}</q>').format(html.short(sentences[corpus_map.central[number]], SENTENCE_LENGTH))
+            pencil = _rename(corpus_map, number)
+        share = Markup('<em style="width:{:.1f}%;background:{}"></em>').format(min(100.0, 100 * counts[number] / largest), hue)
+        pressed, size = str(number == chosen).lower(), f"{counts[number]:,}"
+        buttons.append(BUTTON.format(number, pressed, hue, html.short(name, NAME_LENGTH), size, share + detail, pencil))
+    label = f"Values of {shown.title}" if shown.of_column else "Clusters"
+    return notes + Markup('<ul class="clusters" aria-label="{}">{}</ul>').format(label, Markup().join(buttons))
 
 
 def _rename(corpus_map: CorpusMap, number: int) -> Markup:
     """The pencil of a cluster."""
     name = corpus_map.names[number]
     return RENAME.format(number, name, corpus_map.made_names[number], NAME_LENGTH, name)
-
-
-def _list(label: str, buttons: Sequence[Markup]) -> Markup:
-    return Markup('<ul class="clusters" aria-label="{}">{}</ul>').format(label, Markup().join(buttons))
-
-
-def _button(
-    number: int,
-    chosen: int | None,
-    name: str,
-    size: int,
-    largest: int,
-    colour: str,
-    detail: Markup = Markup(),
-    rename: Markup = Markup(),
-) -> Markup:
-    """detail: what is in the button below the name; rename: the button after it."""
-    share = Markup('<em style="width:{:.1f}%;background:{}"></em>').format(min(100.0, 100 * size / largest), colour)
-    pressed = str(number == chosen).lower()
-    return BUTTON.format(number, pressed, colour, html.short(name, NAME_LENGTH), f"{size:,}", share + detail, rename)
 
 
 def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str], inside: bool) -> Markup:

@@ -145,7 +145,7 @@ class MapPanel:
             return self.listed(session, corpus_map, selection.near_query(corpus_map), chart.highlight(None))
         return {
             **self.deselected(session),
-            self.groups: lists.cluster_list(corpus_map),
+            self.groups: lists.colour_list(corpus_map, kept.colour(session)),
             self.bridge: chart.highlight(None, query.nearest.points),
             self.selection: lists.nearest(query, query.nearest),
             self.status: view.status(lists.nearest_title(query, query.nearest)),
