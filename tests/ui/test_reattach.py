@@ -13,13 +13,12 @@ from sbert_app.jobs.fine_tune import preparing
 from sbert_app.jobs.map.job import ClusterOptions, draw
 from sbert_app.jobs.map.kept import preview
 from sbert_app.mapping.projection import Drift
-from sbert_app.timing.extrapolation import Throughput, Turn
-from sbert_app.timing.result import Conditions, TimingResult
 from sbert_app.ui.fine_tune.tab import FineTuneTab
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.map.tab import MapTab
 from sbert_app.ui.timing.tab import TimingTab
 from tests.searching import indexed
+from tests.ui.test_race_view import RESULT
 
 MODEL = "all-MiniLM-L6-v2"
 
@@ -61,9 +60,7 @@ def test_the_race_comes_back(shared_bench, session):
     assert not before[tab.result].visible and "In the paper" in before[tab.words]
     with pytest.raises(UserError, match="There is no race result yet"):
         tab._page(session, 4)
-    even = Throughput((Turn(100, 0.5), Turn(101, 0.5)))
-    conditions = Conditions("lines", 24, "a", "b", True, True, "2 cores", "cpu", (256, 512), "2026-11-22")
-    session.put(TimingResult(even, even, even, conditions=conditions))
+    session.put(RESULT)
     shown = tab._on_opened(session, 4)
     assert shown[tab.result].visible and "10,000" in shown[tab.words] and shown[tab.chart] is not None
     assert "On this machine" in shown[tab.words]
@@ -78,7 +75,8 @@ def test_an_event_that_waited_brings_no_older_split_back(shared_bench, session):
     roles = zip(tab.data.columns, ("scored", "sentence1", "sentence2", "", "score", ""), strict=True)
     values = dict.fromkeys([*tab.data.split, *tab.plan.tuned], "") | dict(roles) | {tab.data.split_by: "pairs"}
     values |= {tab._session: session, tab._model: MODEL, tab.plan.preset: "quick", tab.plan.cross: ""}
-    assert tab._on_preset(values)[tab.plan.base] == MODEL
+    shown = tab._on_preset(values)
+    assert shown[tab.plan.base] == MODEL and shown[tab.plan.start].value == f"Start training {MODEL}"
     with suppress(UserError):  # the settings are blank
         list(tab._on_estimate(values))
     assert preparing.current(session) is data
