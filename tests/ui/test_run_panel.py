@@ -15,9 +15,9 @@ from sbert_app.labelled.example_set import Examples
 from sbert_app.runs.records import FINISHED, RUNNING, STOPPED, Baseline, DevScore, Kept, Loss, RunInfo
 from sbert_app.ui.fine_tune import runs_panel, verdict_view, view
 from sbert_app.ui.fine_tune.run_panel import RunPanel
-from sbert_app.ui.fine_tune.step_panels import PlanPanel
 from sbert_app.ui.header import ModelPicker
 from tests.attacks.small_home import BASE, planned, tiny_model, training_data
+from tests.ui.test_views import recorded
 
 STOPPING, WITHOUT, KEEPING = "Stopping …", "Stop without a model", "Stop and keep the best checkpoint"
 
@@ -47,14 +47,19 @@ def finished(panel):
     return run
 
 
-def test_the_stop_button_is_the_runs_own_and_names_what_stop_keeps(panel):
+def test_the_stop_button_is_the_runs_own_and_names_what_stop_keeps_after_a_reload_too(panel):
     first, second = start(panel, 100), start(panel)
     worker = panel._bench.worker
-    worker.start(first)
-    worker.start(second)
-    assert panel._on_stop(first.id, "").value == STOPPING
-    button, _ = shown(panel, second)
-    assert (button.value, button.interactive, button.visible) == (WITHOUT, True, True)
+    with panel._bench.device.hold():  # the runs cannot go on
+        worker.start(first)
+        worker.start(second)
+        button, before = shown(panel, first)
+        assert button.interactive and panel._on_stop(first.id, "").value == STOPPING
+        button, updates = shown(panel, first)
+        assert (button.value, button.interactive) == (STOPPING, False)
+        assert updates[panel._shown] != before[panel._shown]  # a page whose last tick crossed the click shows it with the next
+        button, _ = shown(panel, second)
+        assert (button.value, button.interactive, button.visible) == (WITHOUT, True, True)
     worker.stop(second.id)
     third = start(panel)
     with third.lock():
@@ -64,18 +69,6 @@ def test_the_stop_button_is_the_runs_own_and_names_what_stop_keeps(panel):
             if isinstance(event, DevScore):
                 break
         assert shown(panel, third)[0].value == KEEPING
-
-
-def test_a_run_that_stops_is_shown_as_stopping_after_a_reload_too(panel):
-    blocking = start(panel, 100)
-    with panel._bench.device.hold():  # the run cannot go on
-        panel._bench.worker.start(blocking)
-        assert shown(panel, blocking)[0].interactive
-        before = panel.attach(blocking.id, "")[panel._shown]
-        running.stop(panel._bench, blocking.id)
-        button, updates = shown(panel, blocking)
-        assert (button.value, button.interactive) == (STOPPING, False)
-        assert updates[panel._shown] != before  # a page whose last tick crossed the click shows it with the next
 
 
 def test_a_run_of_another_process_is_stopped_there_and_says_so_when_it_is_gone(panel):
@@ -94,16 +87,13 @@ def test_a_run_of_another_process_is_stopped_there_and_says_so_when_it_is_gone(p
 def test_the_page_recommends_a_model_only_if_its_verdict_does(panel):
     run = finished(panel)
     result = run.result()
-    for word, variant, label in (
-        (BETTER, "primary", "Save and use"),
-        (UNCLEAR, "secondary", "Save and use anyway"),
-        (WORSE, "secondary", "Save and use anyway"),
-    ):
+    for word in (BETTER, UNCLEAR, WORSE):
         run.save_result(replace(result, verdict=replace(result.verdict, word=word, examples=80)))
         _, updates = shown(panel, run)
-        assert (updates[panel.use].variant, updates[panel.use].value) == (variant, label)
-        keep = updates[panel.keep]
-        assert (keep.value, keep.visible) == (f"Keep {run.plan.base}", word != BETTER)
+        use, keep, recommended = updates[panel.use], updates[panel.keep], word == BETTER
+        offered = ("primary", "Save and use") if recommended else ("secondary", "Save and use anyway")
+        assert (use.variant, use.value) == offered
+        assert (keep.value, keep.visible) == (f"Keep {run.plan.base}", not recommended)
     updates = panel._on_keep(run.id, "")
     assert run.plan.base in updates[panel.model_message] and updates[panel._picker.in_use] == run.plan.base
 
@@ -154,44 +144,30 @@ def test_a_run_that_cannot_be_resumed_says_why(panel):
     assert running.why_no_resume(stopped) == "" and panel.runs._enabled(stopped)[panel.runs.resume]["interactive"]
 
 
-def test_after_a_stop_no_training_is_left(panel):
-    events = [Loss(10, 5.0, 20.0, 0.5, 100)]
-    run = running.state(panel._bench, start(panel).id)
-    training = replace(run, events=events, info=replace(run.info, state="running"))
+def test_after_a_stop_no_training_is_left():
+    training = recorded(Loss(10, 5.0, 20.0, 0.5, 100))
     assert "of training left" in view.live(training)
-    for stopped in (replace(training, stopping=True), replace(training, events=[*events, Kept(5, 0.9)])):
+    for stopped in (replace(training, stopping=True), replace(training, events=[*training.events, Kept(5, 0.9)])):
         assert "of training left" not in view.live(stopped)
 
 
-def test_the_button_names_the_model_that_is_trained(panel):
-    data = training_data(panel._bench)
-    with gr.Blocks():
-        settings = PlanPanel()
-    updates = settings.show(planned(data, BASE), data.split.train.kind, [])
-    assert updates[settings.start].value == f"Start training {BASE}"
-
-
 def movers(kind, before, after, targets, **facts):
+    """The page, and of both its lists the first sentences with the values that are shown."""
     sentences = ([f"first {i}" for i in range(len(before))], [f"second {i}" for i in range(len(before))])
     examples = Examples(kind, sentences, np.array(targets, float), np.arange(1, len(before) + 1), **facts)
-    return verdict_view.movers(examples, before, after)
-
-
-def listed(markup):
-    """The first sentences of both lists, with the values that are shown."""
-    lists = re.split("<h3>", markup)[1:]
-    return [re.findall(r"first (\d+)</span>.*?<td>([^<]*) → ([^<]*)</td>", one, re.S) for one in lists]
+    page = verdict_view.movers(examples, before, after)
+    return page, [re.findall(r"first (\d+)</span>.*?<td>([^<]*) → ([^<]*)</td>", one, re.S) for one in page.split("<h3>")[1:]]
 
 
 def test_rows_show_what_they_are_sorted_by():
     """All cosines rise, as a second model's may: by rank the first row falls to its place, the third rises from it."""
-    markup = movers("scored", (0.3, 0.2, 0.1, 0.4), (0.5, 0.6, 0.7, 0.8), (0.1, 0.5, 0.1, 1.0))
-    improved, worsened = listed(markup)
-    assert improved == [("0", "67 %", "0 %")] and worsened == [("2", "0 %", "67 %")]
-    assert "0.10: 17 %" in markup and "0.30" not in markup
+    page, lists = movers("scored", (0.3, 0.2, 0.1, 0.4), (0.5, 0.6, 0.7, 0.8), (0.1, 0.5, 0.1, 1.0))
+    assert lists == [[("0", "67 %", "0 %")], [("2", "0 %", "67 %")]]
+    assert "0.10: 17 %" in page and "0.30" not in page
 
 
 def test_a_pair_labelled_the_same_worsens_when_it_falls():
     """Even if it falls towards the mean rank of its label."""
-    markup = movers("labelled", (0.9, 0.8, 0.2, 0.1), (0.7, 0.8, 0.3, 0.1), (1, 1, 0, 0), labels=("other", "same"), positive=1)
-    assert listed(markup) == [[("1", "67 %", "100 %")], [("0", "100 %", "67 %")]]
+    labels = {"labels": ("other", "same"), "positive": 1}
+    _, lists = movers("labelled", (0.9, 0.8, 0.2, 0.1), (0.7, 0.8, 0.3, 0.1), (1, 1, 0, 0), **labels)
+    assert lists == [[("1", "67 %", "100 %")], [("0", "100 %", "67 %")]]
