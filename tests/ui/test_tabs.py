@@ -1,4 +1,4 @@
-"""A page that finds its session again shows what that holds: the map, its comparison, the race; another corpus clears them."""
+"""Handlers of tabs without a browser: a session that is found again shows what it holds; no model is measured twice."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -9,18 +9,22 @@ import pytest
 
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.errors import UserError
+from sbert_app.grid.systems import SBERT, TF_IDF
+from sbert_app.jobs.evaluate.grid import ShownGrid
 from sbert_app.jobs.fine_tune import preparing
 from sbert_app.jobs.map.job import ClusterOptions, draw
 from sbert_app.jobs.map.kept import preview
 from sbert_app.mapping.projection import Drift
+from sbert_app.ui.evaluation.tab import EvaluationTab
 from sbert_app.ui.fine_tune.tab import FineTuneTab
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.map.tab import MapTab
 from sbert_app.ui.timing.tab import TimingTab
+from tests.attacks.small_home import tiny_model
 from tests.searching import indexed
 from tests.ui.test_race_view import RESULT
 
-MODEL = "all-MiniLM-L6-v2"
+MODEL, MINE = "all-MiniLM-L6-v2", "mine"
 
 
 def open_lines(bench, session, count):
@@ -80,3 +84,19 @@ def test_an_event_that_waited_brings_no_older_split_back(shared_bench, session):
     with suppress(UserError):  # the settings are blank
         list(tab._on_estimate(values))
     assert preparing.current(session) is data
+
+
+def test_every_model_but_the_headers_is_offered_for_measuring_and_none_is_measured_twice(bench):
+    tiny_model(bench.settings.models / MINE)
+    with gr.Blocks():
+        tab = EvaluationTab(bench, gr.State(), gr.State())
+    for model, other in ((MODEL, MINE), (MINE, MODEL)):
+        updates = tab._on_model(model, [model, other])
+        names = [name for _, name in updates[tab.models].choices]
+        assert other in names and model not in names and updates[tab.models].value == [other]
+        assert updates[next(iter(tab.systems))].label == f"This model: {model}"
+    session = bench.sessions.open()
+    steps = tab._on_start(session, MINE, ["Tickets by team"], [MINE, MODEL], [SBERT], [TF_IDF])
+    next(steps), next(steps)
+    steps.close()
+    assert session.get(ShownGrid).grid.systems == (SBERT, TF_IDF, MODEL)
