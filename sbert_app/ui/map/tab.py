@@ -120,12 +120,13 @@ class MapTab:
             if isinstance(step, CorpusMap):
                 yield {**self.job.idle(), **self._grouped(session, step), self.bar.start: gr.Button(**AGAIN)}
                 return
+            stage = {self.stage: html.progress(step.done, step.total, f"{step.stage} …", "Drawing the map")}
             if not shown or time.monotonic() - shown > max(seconds, len(step.points) / REFRESH_POINTS):
-                moving = {self.stage: view.stage(step), self.plot: chart.layout_figure(step.points, step.drawn)}
-                yield moving if shown else {**self._cleared(), **moving}
+                figure = chart.layout_figure(step.points, step.drawn)
+                yield {**({} if shown else self._cleared()), **stage, self.plot: figure}
                 shown = time.monotonic()
             else:
-                yield {self.stage: view.stage(step)}
+                yield stage
         if not kept.draws(session):  # else another corpus was opened, which is being drawn
             yield self.job.idle()
 

@@ -5,7 +5,6 @@ from typing import Any
 from markupsafe import Markup
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus_map.projecting import Points2D
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap, ModelComparison
 from sbert_app.jobs.map.job import AUTO, CLUSTER_MAP
 from sbert_app.mapping.clusters import SAMPLE
@@ -43,10 +42,6 @@ def corpus_line(indexed: IndexedCorpus | None = None) -> Markup:
 def draw_label(indexed: IndexedCorpus | None) -> str:
     """On the button while there is no map of the open corpus; None means the example."""
     return f"Draw the map of {amount(len(indexed.corpus), 'row')}" if indexed else "Draw the example’s map"
-
-
-def stage(step: Points2D) -> Markup:
-    return html.progress(step.done, step.total, f"{step.stage} …", "Drawing the map")
 
 
 def summary(corpus_map: CorpusMap) -> Markup:
