@@ -10,6 +10,7 @@ from sbert_app.timing.race import LaneState, RaceState
 from sbert_app.timing.report import figures, in_lines
 from sbert_app.timing.result import ClosestPair, Conditions, FoundPair, TimingResult
 from sbert_app.ui.timing import race_view, view
+from tests.timing.test_extrapolation import rates
 
 CONDITIONS = Conditions(
     corpus="own.csv", sentences=40, encoder="a", cross_encoder="b", head_trained=True, same_backbone=True, machine="2 cores",
@@ -17,13 +18,9 @@ CONDITIONS = Conditions(
 )  # fmt: skip
 
 
-def rates(*values):
-    return Throughput(tuple(Turn(value, 0.5) for value in values))
-
-
 ANSWER = FoundPair(ClosestPair(0, 1, 0.9, 1), "one", "two", 0.934)
 RESULT = TimingResult(
-    rates(40, 42, 41, 43), rates(400, 410, 405, 400), rates(10**6), conditions=CONDITIONS, answer=ANSWER, encode_one=0.005234
+    rates(80, 84, 82, 86), rates(800, 820, 810, 800), rates(10**6), conditions=CONDITIONS, answer=ANSWER, encode_one=0.005234
 )
 
 

@@ -94,6 +94,7 @@ def test_the_page_recommends_a_model_only_if_its_verdict_does(panel):
         offered = ("primary", "Save and use") if recommended else ("secondary", "Save and use anyway")
         assert (use.variant, use.value) == offered
         assert (keep.value, keep.visible) == (f"Keep {run.plan.base}", not recommended)
+        assert not updates[panel.resume].visible  # it is finished
     updates = panel._on_keep(run.id, "")
     assert run.plan.base in updates[panel.model_message] and updates[panel._picker.in_use] == run.plan.base
 
@@ -134,8 +135,6 @@ def test_an_interrupted_run_is_shown_after_a_restart_with_its_step_and_a_button_
 
 
 def test_a_run_that_cannot_be_resumed_says_why(panel):
-    done = finished(panel)
-    assert not shown(panel, done)[1][panel.resume].visible
     info = RunInfo("id", "name", STOPPED, "", "2026-11-25", "", has_model=True)
     for one, reason in ((info, "without a checkpoint"), (replace(info, state=FINISHED), "It is finished")):
         assert reason in running.why_no_resume(one) and reason in runs_panel.chosen_run(one)
