@@ -19,7 +19,8 @@ from sbert_app.jobs.open_collection import OPEN_COLLECTION
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.settings import ASSETS
 
-FORMATS = {"png": "PNG", "svg": "SVG"}
+FORMATS = "PNG", "SVG"
+OF_COLUMNS = Needs.CORPUS, Needs.SENTENCES, Needs.EXAMPLE  # what is read from chosen columns of text
 PASTED, PASTED_FILE = "pasted: ", "pasted.txt"  # how pasted lines are named, and a name for a file of them
 ADDRESS = "http://127.0.0.1:7860"  # where the app runs by default; assets/take_home.js puts the page's own address there
 BUTTON = Markup('<button type="button" {}>{}</button>')
@@ -64,8 +65,8 @@ def row(caption: Caption, elem_ids: Sequence[str], *groups: Markup) -> Markup:
 def pictures(elem_id: str, name: str) -> Markup:
     """Buttons to save the chart inside the element as a picture, captioned. name: of the file, without its end."""
     of_chart = {"data-plot": elem_id, "data-name": name}
-    about = {label: {"data-picture": kind, "aria-label": f"Save the chart as {label}"} for kind, label in FORMATS.items()}
-    return _group("Picture:", {label: attributes | of_chart for label, attributes in about.items()})
+    about = {label: {"data-picture": label.lower(), "aria-label": f"Save the chart as {label}"} | of_chart for label in FORMATS}
+    return _group("Picture:", about)
 
 
 def present() -> Markup:
@@ -110,15 +111,14 @@ def shell(job: Job, values: Mapping[str, Any], source: Input) -> str:
     words, positional = [job.command], list[str]()
     if job.needs is Needs.CORPUS and source.store:
         words += ["--store", source.store]
-    else:
-        if source.file and job.needs is not Needs.NOTHING:
+    elif job.needs is not Needs.NOTHING:
+        if source.file:
             words.append(source.file if not source.file.startswith("-") else f"./{source.file}")
-        if job.needs in (Needs.CORPUS, Needs.SENTENCES, Needs.EXAMPLE):
+        if job.needs in OF_COLUMNS:
             words += [word for column in source.columns for word in ("--column", column)]
-        if job.needs is Needs.CORPUS and source.model != DEFAULT_ENCODER:  # it indexes the file
-            words += ["--model", source.model]
-        if job.needs is Needs.CORPUS and source.mends:
-            words += ["--mend", ",".join(source.mends)]
+        if job.needs is Needs.CORPUS:  # it indexes the file
+            words += ["--model", source.model] if source.model != DEFAULT_ENCODER else []
+            words += ["--mend", ",".join(source.mends)] if source.mends else []
     for argument, value in _changed(job, values):
         if argument.shell and argument.required and job.needs is Needs.NOTHING:
             positional.append(str(value))
@@ -130,35 +130,23 @@ def shell(job: Job, values: Mapping[str, Any], source: Input) -> str:
 
 def python(job: Job, values: Mapping[str, Any], source: Input) -> str:
     """A script that asks the running app, with the options that differ from their defaults."""
-    if job.needs is Needs.CORPUS and source.store:
-        source = Input(store=source.store)  # no file is sent
-    imports = "Client, handle_file" if source.file and job.needs is not Needs.NOTHING else "Client"
-    lines = [f"from gradio_client import {imports}", "", f"client = Client({ADDRESS!r})"]
-    options = [f"{argument.name}={value!r}" for argument, value in _changed(job, values) if argument.endpoint]
+    subject, opened, stored = list[str](), list[str](), job.needs is Needs.CORPUS and source.store
+    if source.file and job.needs is not Needs.NOTHING and not stored:
+        subject = [f"file=handle_file({source.file!r})"]
+        subject += [f"columns={list(source.columns)!r}"] if source.columns and job.needs in OF_COLUMNS else []
+    imports = "Client, handle_file" if subject else "Client"
     if job.needs is Needs.CORPUS:
-        model = [] if source.model == DEFAULT_ENCODER else [f"model={source.model!r}"]
-        mends = [f"mends={list(source.mends)!r}"] if source.mends else []
-        call = _call(INDEX_CORPUS, [*_subject(source), *model, *mends])
-        if source.store:
-            call = _call(OPEN_COLLECTION, [f"address={source.store!r}"])
-        lines.append(f'corpus = {call}["corpus"]')
-        options = ["corpus", *options]
-    elif job.needs in (Needs.LABELLED, Needs.CLASSES, Needs.DATA_SET):
-        options = [f"file=handle_file({source.file!r})", *options]
-    elif job.needs is not Needs.NOTHING:
-        options = [*_subject(source), *options]
-    return "\n".join([*lines, f"result = {_call(job, options)}", "print(result)", ""])
+        call = _call(INDEX_CORPUS, {"model": source.model, "mends": list(source.mends)}, subject)
+        call = _call(OPEN_COLLECTION, {"address": source.store}, []) if stored else call
+        opened, subject = [f'corpus = {call}["corpus"]'], ["corpus"]
+    lines = [f"from gradio_client import {imports}", "", f"client = Client({ADDRESS!r})", *opened]
+    return "\n".join([*lines, f"result = {_call(job, values, subject)}", "print(result)", ""])
 
 
-def _call(job: Job, options: list[str]) -> str:
+def _call(job: Job, values: Mapping[str, Any], subject: list[str]) -> str:
+    options = [f"{argument.name}={value!r}" for argument, value in _changed(job, values) if argument.endpoint]
     endpoint = f'api_name="/{job.name}"'
-    return f"client.predict({', '.join([*options, endpoint])})"
-
-
-def _subject(source: Input) -> list[str]:
-    if not source.file:
-        return []
-    return [f"file=handle_file({source.file!r})", *([f"columns={list(source.columns)!r}"] if source.columns else [])]
+    return f"client.predict({', '.join([*subject, *options, endpoint])})"
 
 
 def _changed(job: Job, values: Mapping[str, Any]) -> Iterator[tuple[Argument, Any]]:
