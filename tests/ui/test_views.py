@@ -10,7 +10,7 @@ import pytest
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
-from sbert_app.corpus.hits import Hit, Indexing, SearchResult
+from sbert_app.corpus.hits import Indexing
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.corpus.mending import findings
 from sbert_app.errors import OUR_FAULT, UserError
@@ -19,7 +19,6 @@ from sbert_app.evaluation.verdict import Change
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.score_pairs import open_pairs, score_opened
-from sbert_app.jobs.search.open_corpus import no_hits
 from sbert_app.jobs.similarity.job import ListComparison
 from sbert_app.jobs.similarity.pair import compare
 from sbert_app.labelled.example_set import Separation
@@ -100,31 +99,6 @@ def test_a_column_is_named_as_in_the_file():
     card = map_lists._card(records[0], 0)
     assert "R&amp;D <em>x&amp;y</em></span>" in card and "cosine" not in card and "<details>" not in card
     assert "<details><summary" in map_lists._card(records[0] | {"sentence": "a " * 300}, 0)
-
-
-def test_metadata_does_not_overwrite_the_hits_own_columns():
-    (record,) = search.hit_records(Hit(1, 7, 0.5, "text", {"score": "theirs", "row": "x", "row_": "y"}))
-    assert record == {"rank": 1, "row": 7, "score": 0.5, "sentence": "text", "score_": "theirs", "row_": "x", "row__": "y"}
-
-
-def test_copies_are_counted_on_the_card_and_weak_hits_stand_below_a_line():
-    scores = ((0.9, "first"), (0.2, "second"), (0.1, "third"))
-    hits = [Hit(rank, rank + 10, score, text, {}) for rank, (score, text) in enumerate(scores, 1)]
-    hits[0] = replace(hits[0], copies=12, copy_rows=(12, 15))
-    result = SearchResult("q", hits, {"search": 1.0}, "model", 9, 9, weak=0.3)
-    page = search.results(result)
-    assert page.count('class="hit"') == 3 and "Best 3 texts in 15 rows of 9 in" in page
-    assert "The same text in rows 12, 15 … and 10 more<" in page
-    assert page.index("first") < page.index(search.WEAK) < page.index("second") and page.count('class="weak"') == 1
-    assert search.ALL_WEAK in search.results(replace(result, weak=0.95))
-    assert 'class="weak"' not in search.results(replace(result, weak=-1.0))
-    by_words_too = replace(result, hits=[replace(hits[0], score=0.2), replace(hits[1], score=0.9), hits[2]], ranking="maxsim")
-    page = search.results(by_words_too)
-    assert page.index("second") < page.index(search.WEAK) < page.index("third")  # in another order: after the last that is not
-    assert 'class="weak"' not in search.results(replace(by_words_too, ranking="words"))
-    re_ranked = replace(result, hits=[replace(hit, cross_score=0.5) for hit in hits])
-    assert 'class="weak"' not in search.results(re_ranked)  # its order is not that of the cosine
-    assert no_hits("words") in search.results(result, replace(result, hits=[]))
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.44, "0.4 s"), (12.2, "12 s"), (200, "3 min 20 s"), (7_502, "2 h 5 min")])
