@@ -55,9 +55,10 @@ def app(settings: Settings) -> Iterator[served.Served]:
         yield app
 
 
-def log_in(app: served.Served, name: str, password: str, address: str) -> httpx.Response:
-    """Of a visitor from this address."""
-    return httpx.post(f"{app.url}login", data={"username": name, "password": password}, headers={"x-forwarded-for": address})
+def log_in(app: served.Served, name: str, password: str, *forwarded: str) -> httpx.Response:
+    """Of a visitor from this address, as the lines of proxies name it."""
+    headers = [("x-forwarded-for", line) for line in forwarded]
+    return httpx.post(f"{app.url}login", data={"username": name, "password": password}, headers=headers)
 
 
 def test_the_right_password_lets_in_and_no_other(app):
@@ -82,9 +83,8 @@ def test_each_try_to_log_in_is_a_line_of_the_log_without_the_name(app, caplog):
         log_in(app, "ann", password, "10.0.0.7")
     tried = [record.about for record in caplog.records if record.name == JOBS.name and record.about["job"] == "login"]
     assert [about["outcome"] for about in tried] == ["refused", "ok"] and "ann" not in json.dumps(tried)
-    assert [record.getMessage() for record in caplog.records if record.name == module.__name__] == [
-        "a login was refused, from 10.0.0.7"
-    ]
+    refused = [record.getMessage() for record in caplog.records if record.name == module.__name__]
+    assert refused == ["a login was refused, from 10.0.0.7"]
 
 
 def test_wrong_passwords_are_limited_and_the_sentence_says_so(app):
@@ -92,12 +92,8 @@ def test_wrong_passwords_are_limited_and_the_sentence_says_so(app):
         assert log_in(app, "ann", "wrong", "10.0.0.9").json() == {"detail": "Incorrect credentials."}
     answer = log_in(app, "ann", PASSWORD, "10.0.0.9")
     assert answer.status_code == 400 and answer.json() == {"detail": "Too many wrong passwords. Wait five minutes, then try again."}
-    forged = {"x-forwarded-for": "1.1.1.1, 10.0.0.9"}  # what a visitor writes itself comes first
-    again = httpx.post(f"{app.url}login", data={"username": "ann", "password": PASSWORD}, headers=forged)
-    assert "Too many" in again.text
-    lines = [("x-forwarded-for", "1.1.1.2"), ("x-forwarded-for", "10.0.0.9:5001")]  # of a proxy that adds a line of its own
-    again = httpx.post(f"{app.url}login", data={"username": "ann", "password": PASSWORD}, headers=lines)
-    assert "Too many" in again.text
+    assert "Too many" in log_in(app, "ann", PASSWORD, "1.1.1.1, 10.0.0.9").text  # what a visitor writes itself comes first
+    assert "Too many" in log_in(app, "ann", PASSWORD, "1.1.1.2", "10.0.0.9:5001").text  # of a proxy that adds a line of its own
     assert log_in(app, "ann", PASSWORD, "10.0.0.8").status_code == 200
 
 
@@ -192,10 +188,9 @@ def index(app: served.Served, rows: int, address: str) -> str:
 
 
 def test_an_endpoint_counts_for_the_visitor_who_calls_it(plain):
-    assert "event: complete" in index(plain, 6, "10.2.0.1")
-    refused = index(plain, 5, "10.2.0.1")
-    assert "event: error" in refused
-    assert "event: complete" in index(plain, 4, "10.2.0.1") and "event: complete" in index(plain, 10, "10.2.0.2")
+    asked = ((6, "10.2.0.1", "complete"), (5, "10.2.0.1", "error"), (4, "10.2.0.1", "complete"), (10, "10.2.0.2", "complete"))
+    for rows, address, answer in asked:
+        assert f"event: {answer}" in index(plain, rows, address)
 
 
 # Hugging Face ---------------------------------------------------------------------------------------------------------------------
@@ -203,23 +198,26 @@ def test_an_endpoint_counts_for_the_visitor_who_calls_it(plain):
 
 def test_outside_of_a_space_huggingface_is_refused(monkeypatch, tmp_path):
     """There Gradio would let in everyone as one user that it makes up."""
-    settings = Settings(home=tmp_path, hosted=True, login=HUGGING_FACE)
-    with pytest.raises(UserError, match="needs a Space of Hugging Face with `hf_oauth: true`"):
-        check_login(settings)
+    settings, no_space = (
+        Settings(home=tmp_path, hosted=True, login=HUGGING_FACE),
+        "needs a Space of Hugging Face with `hf_oauth: true`",
+    )
+
+    def refused(why: str) -> None:
+        with pytest.raises(UserError, match=why):
+            check_login(settings)
+
+    refused(no_space)
     monkeypatch.setenv("SPACE_ID", "me/studio")  # anyone may set this: only on a Space is the other set too
-    with pytest.raises(UserError, match="needs a Space"):
-        check_login(settings)
-    monkeypatch.setenv("SYSTEM", "spaces")
-    for name in module.OF_A_SPACE:
-        monkeypatch.setenv(name, "x")
+    refused(no_space)
+    for name in ("SYSTEM", *module.OF_A_SPACE):
+        monkeypatch.setenv(name, "spaces")
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"needs one more package: pip install 'gradio\[oauth\]'"):
-        check_login(settings)
+    refused(r"needs one more package: pip install 'gradio\[oauth\]'")
     monkeypatch.setattr(module, "find_spec", lambda name: name)
     check_login(settings)
     monkeypatch.setenv("OAUTH_CLIENT_SECRET", "")  # Gradio would sign its cookies with a key that anyone knows
-    with pytest.raises(UserError, match="needs a Space"):
-        check_login(settings)
+    refused(no_space)
 
 
 def test_a_login_that_gradio_made_up_counts_for_nothing(app):
