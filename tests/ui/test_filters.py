@@ -1,9 +1,12 @@
-"""The menus of filters, and what they do with what the page sends."""
+"""The menus of filters, what they do with what the page sends, and what a page remembers of where it was."""
+
+import json
 
 import gradio as gr
 import pytest
 
 from sbert_app.corpus.filters import FilterColumn
+from sbert_app.ui.arrival import LONGEST, Place
 from sbert_app.ui.corpus.filters import Filtering, Filters, menus
 
 TEAM = FilterColumn("team <b>", ((("Billing", "billing"), 45), (("",), 3)))
@@ -41,3 +44,13 @@ def test_what_is_in_force_is_ticked_and_named_once(filters):
 @pytest.mark.parametrize("sent", [None, [], "filters", {"filters": "team"}, {"filters": None}, {}])
 def test_what_is_no_object_is_no_filter(filters, sent):
     assert changed(filters, sent).filters == {}
+
+
+def test_a_place_is_read_and_what_is_not_text_counts_as_absent():
+    values = {"tab": "map", "corpus": "a.csv", "query": "q" * (LONGEST + 1), "session": 7, "other": "x"}
+    assert Place.read(json.dumps(values)) == Place(tab="map", corpus="a.csv")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '"map"', None, 5, ["map"]])
+def test_what_is_no_place_is_an_empty_one(text):
+    assert Place.read(text) == Place()
