@@ -42,14 +42,11 @@ def test_the_card_says_size_index_recall_model_and_what_is_sampled(opened):
     assert "random sample" not in collection_card(replace(opened, rows=2))
 
 
-def test_the_header_has_the_name_and_all_rows(opened):
+def test_the_header_has_the_name_and_all_rows_and_another_model_there_does_not_offer_to_index(opened):
     button = menu(opened.sample, "x", opened)
     assert "<b>big</b><span>1,234,567 rows</span>" in button and "/data" not in button and 'data-key=""' in button
     assert 'data-key="collection:big"' in menu(opened.sample, "x", replace(opened, listed=True))
     assert "<b>big</b> is ready: 1,234,567 rows" in ready(opened.sample, opened)
-
-
-def test_another_model_in_the_header_does_not_offer_to_index_a_collection(opened):
     line = stale(OtherIndex("all-MiniLM-L6-v2", "other", None))
     assert "Made with <b>all-MiniLM-L6-v2</b>, which Search, Duplicates and Map use" in line and "index again" not in line
 
@@ -60,14 +57,11 @@ def result(ranking: str, filtered: bool = False) -> SearchResult:
     return SearchResult("q", [hit], {"store": 12.0}, "m", 1_234_567, 1_234_567, ranking, store=store)
 
 
-def test_the_line_above_the_hits_says_rows_ranking_and_index():
+def test_the_line_above_the_hits_says_rows_ranking_and_index_and_no_raw_id_is_on_screen_or_in_the_file():
     html = view.results(result(MAXSIM))
     assert "1 of 1,234,567 in 12 ms · ranked by meaning, then the best 50 word by word" in html
     assert "IVF index, recall@10 0.972, measured on 200 rows · store 12.0 ms" in html
     assert "1 of 1,234,567, of those that fit the filters" in view.results(result(DENSE, filtered=True))
-
-
-def test_no_raw_id_is_on_screen_or_in_the_file():
     html = view.results(result(DENSE))
     assert "<span>row</span> 1 of b.csv" in html and "4,294,967,297" not in html and "row 4294967297" not in html
     assert next(view.hit_records(result(DENSE).hits[0]))["row"] == "1 of b.csv"
