@@ -61,11 +61,12 @@ def test_where_the_rows_of_a_group_differ_is_shown_with_what_the_first_row_has()
 
 
 def test_the_other_lines_of_a_large_group_unfold(monkeypatch):
-    html = groups(findings([f"red {letter}" for letter in "abcdefghijkl"], [(1, 0)] * 12, SIMILAR))
+    found = findings([f"red {letter}" for letter in "abcdefghijkl"], [(1, 0)] * 12, SIMILAR)
+    html = groups(found)
     assert len(lines(html)[0]) == 12 and len(lines(html.split("<details>")[0])[0]) == 8
     assert "<summary>4 more rows, 4 to drop</summary>" in html and groups_view.IN_FILE not in html
     monkeypatch.setattr(groups_view, "MOST_LINES", 10)
-    html = groups(findings([f"red {letter}" for letter in "abcdefghijkl"], [(1, 0)] * 12, SIMILAR))
+    html = groups(found)
     assert len(lines(html)[0]) == 10 and groups_view.IN_FILE in html and "<summary>4 more rows" in html
 
 
@@ -95,7 +96,7 @@ def test_beyond_ten_the_groups_are_folded():
     assert '<details class="dup-more" open>' in groups(findings(sentences, vectors, COPIES), unfolded=True)
 
 
-def test_another_number_or_a_denial_is_noted_on_the_row_in_the_files_and_for_what_is_folded():
+def test_another_number_a_denial_or_signs_are_noted_on_the_row_in_the_files_and_for_what_is_folded():
     texts = ["2 radiators stay cold", "2 radiators don't stay cold", *(f"{n} radiators stay cold" for n in range(3, 13))]
     found = findings(texts, [(1, 0.01 * i) for i in range(12)], SIMILAR)
     html, records = groups(found), {record["row"]: record for record in found.verdicts()}
@@ -107,7 +108,4 @@ def test_another_number_or_a_denial_is_noted_on_the_row_in_the_files_and_for_wha
     pairs = {(pair["row1"], pair["row2"]): pair["caution"] for pair in found.summary(100)["pairs"]}
     assert pairs[1, 2] == denied and pairs[1, 3] == others
     assert view.pair_record(found.pairs(1)[0])["caution"] == found.pairs(1)[0].caution != ""
-
-
-def test_signs_that_a_model_cannot_tell_apart_are_noted():
     assert "<mark>signs, no words</mark>" in groups(findings(["👍👍👍", "😡😡"], [(1, 0), (1, 0.01)], SIMILAR))
