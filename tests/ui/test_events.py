@@ -95,9 +95,11 @@ def test_a_stop_that_comes_before_the_work_has_begun_is_not_lost():
     assert len(list(zip(range(5), start(session), strict=False))) == 5  # nobody stops this one
 
 
-def test_work_whose_session_ended_meanwhile_fails_with_a_sentence_so_the_buttons_are_free():
-    session = Session()
-    _, start, _ = long_job(lambda job, session: [job.busy("Starting")])
+def test_work_that_was_replaced_changes_nothing_when_it_ends_and_fails_with_a_sentence_where_its_session_has_ended():
+    """Gradio repeats the last updates. After a failure the buttons are free."""
+    job, start, _ = long_job(lambda job, session: [job.busy("Sorting")])
+    *_, last = start(session := Session())
+    assert last == {job.stage: gr.skip()}
     steps = start(session)
     next(steps)
     session.close()
@@ -112,9 +114,3 @@ def test_an_element_that_waits_is_usable_again_after_an_error_too():
         dimming("made", button.click, lambda: None)
     after = [event["trigger_only_on_failure"] for event in page.config["dependencies"] if event["trigger_after"] is not None]
     assert sorted(after) == [False, True]
-
-
-def test_a_run_that_was_replaced_changes_nothing_when_it_ends_since_gradio_repeats_its_last_updates():
-    job, start, _ = long_job(lambda job, session: [job.busy("Sorting")])
-    *_, last = start(Session())
-    assert last == {job.stage: gr.skip()}
