@@ -38,9 +38,10 @@ class Served:
         _, self.url, _ = page.launch(ssr_mode=False, max_threads=128, **options)
         self.page = page
 
-    def ask(self, name: str) -> None:
-        headers = {"x-name": name}
-        httpx.post(f"{self.url}gradio_api/call/work", json={"data": [name]}, headers=headers, timeout=60).raise_for_status()
+    def ask(self, name: str, **more: str) -> str:
+        """The id of the event."""
+        asked = {"json": {"data": [name], **more}, "headers": {"x-name": name}, "timeout": 60}
+        return httpx.post(f"{self.url}gradio_api/call/work", **asked).raise_for_status().json()["event_id"]
 
     def until(self, count: int) -> None:
         """Until so many have begun."""
@@ -75,11 +76,8 @@ def test_a_request_that_is_taken_back_leaves_the_queue(served: Served) -> None:
     for _ in range(QUICK_OF_ONE):
         served.ask(ANN)
     served.until(QUICK_OF_ONE)
-    headers = {"x-name": ANN}
-    body = {"data": [ANN], "session_hash": "gone"}
-    event = httpx.post(f"{served.url}gradio_api/call/work", json=body, headers=headers).json()["event_id"]
-    body = {"session_hash": "gone", "fn_index": 0, "event_id": event}
-    httpx.post(f"{served.url}gradio_api/cancel", json=body, headers=headers)
+    asked = {"session_hash": "gone", "fn_index": 0, "event_id": served.ask(ANN, session_hash="gone")}
+    httpx.post(f"{served.url}gradio_api/cancel", json=asked, headers={"x-name": ANN})
     queue = served.page._queue
     deadline = time.monotonic() + 60
     while len(queue) and time.monotonic() < deadline:
