@@ -2,11 +2,11 @@
 
 import asyncio
 import itertools
-import os
 import random
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -26,30 +26,31 @@ OWNER = "the secret of a visitor"
 VISITORS = itertools.count(1)  # each call by another: Gradio ends all that a connection waits for when one of its streams ends
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[Server]:
-    """One heavy job at a time in the whole app."""
-    yield from served(tmp_path_factory.mktemp("leaving"), 900)
+def served(job_seconds: int) -> Any:
+    """A fixture: one heavy job at a time in the whole app, of so many seconds at most. The models are loaded by then."""
 
-
-async def load_models(server: Server) -> None:
-    async with httpx.AsyncClient(timeout=60) as client:
-        await call(client, server.url, "similarity", next(VISITORS), sentence1="a cat", sentence2="a kitten", cross_encoder=CROSS)
-
-
-@pytest.fixture(scope="module")
-def strict_server(tmp_path_factory) -> Iterator[Server]:
-    """And of no more than LIMIT seconds."""
-    yield from served(tmp_path_factory.mktemp("limited"), LIMIT)
-
-
-def served(folder: Path, seconds: int) -> Iterator[Server]:
-    """With the models loaded, which nothing stops."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(os.environ, "SBERT_STUDIO_PRECISION", "fp32")  # the embeddings that come with the app are in it
-        with serving(folder / "home", hosted=True, limits={"jobs": 1, "job_seconds": seconds, "reading_seconds": 100}) as running:
-            asyncio.run(load_models(running))
+    @pytest.fixture(scope="module")
+    def server(tmp_path_factory) -> Iterator[Server]:
+        limits = {"jobs": 1, "job_seconds": job_seconds, "reading_seconds": 100}
+        precision = {"SBERT_STUDIO_PRECISION": "fp32"}  # the embeddings that come with the app are in it
+        with serving(tmp_path_factory.mktemp("leaving") / "home", True, limits, precision) as running:
+            ask_once(running, "similarity", sentence1="a cat", sentence2="a kitten", cross_encoder=CROSS)
             yield running
+
+    return server
+
+
+server, strict_server = served(900), served(LIMIT)
+
+
+def ask_once(server: Server, name: str, **values: object) -> None:
+    """Ask an endpoint, alone."""
+
+    async def ask() -> None:
+        async with httpx.AsyncClient(timeout=60) as client:
+            await call(client, server.url, name, next(VISITORS), **values)
+
+    asyncio.run(ask())
 
 
 @pytest.fixture(scope="module")
@@ -116,11 +117,11 @@ async def begun(client: httpx.AsyncClient, server: Server, start: Callable[[], a
         job = start()
         await asyncio.sleep(LEAVING)
         while not job.done():
-            if not await is_free(client, server):
-                await asyncio.sleep(LEAVING)
+            taken = not await is_free(client, server)
+            await asyncio.sleep(LEAVING)
+            if taken:
                 assert not job.done()
                 return job
-            await asyncio.sleep(LEAVING)
         assert "Too busy" in str(job.exception())
 
 
@@ -195,12 +196,8 @@ def test_a_training_goes_on_when_its_client_leaves_and_other_jobs_are_served(ser
 
 @pytest.mark.parametrize("file", [{"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}, {"path": 5}, "a.csv", [[]]])
 def test_a_malformed_file_is_one_line_in_the_log(server, file):
-    async def send() -> None:
-        async with httpx.AsyncClient(timeout=60) as client:
-            with pytest.raises((RefusedError, httpx.HTTPStatusError)):
-                await call(client, server.url, "encode", next(VISITORS), file=file)
-
     before = server.log()
-    asyncio.run(send())
+    with pytest.raises((RefusedError, httpx.HTTPStatusError)):
+        ask_once(server, "encode", file=file)
     lines = server.log().removeprefix(before).splitlines()
     assert len(lines) <= 1 and all("a request failed in Gradio" in line for line in lines)
