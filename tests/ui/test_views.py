@@ -49,7 +49,7 @@ from tests.searching import search as find
 ATTACK = '<img src=x onerror="alert(1)">'
 
 
-def test_sentences_names_and_metadata_are_escaped(bench):
+def test_sentences_names_and_metadata_are_escaped(bench, tiny):
     session = bench.sessions.open()
     path = bench.settings.home.parent / "a.csv"
     pd.DataFrame({"text": [ATTACK, "plain"], ATTACK: ["<b>", ATTACK]}).to_csv(path, index=False)
@@ -62,7 +62,7 @@ def test_sentences_names_and_metadata_are_escaped(bench):
     compared = compare(bench, Session(), ATTACK, f"{ATTACK} again")
     shown += [file_panel.scored(_scored_pairs(bench, session)), detail_view.details(compared, ATTACK)]
     shown.append(similarity.comparison(compared))
-    for markup in [*shown, *_fine_tuning(bench, session)]:
+    for markup in [*shown, *_fine_tuning(bench, session, str(tiny))]:
         assert "<img" not in markup and 'onerror="' not in markup
     assert "&lt;img" in shown[-2]
 
@@ -106,7 +106,7 @@ def test_durations_are_readable(seconds, text):
     assert duration(seconds) == text
 
 
-def test_errors_are_shown_in_one_way_for_plain_and_generator_handlers(caplog):
+def test_errors_are_shown_in_one_way_for_plain_and_generator_handlers():
     def plain(error):
         raise error
 
@@ -118,11 +118,9 @@ def test_errors_are_shown_in_one_way_for_plain_and_generator_handlers(caplog):
         with pytest.raises(gr.Error, match="mend this") as shown:
             wrapped(UserError("mend this"))
         assert shown.value.print_exception is False
-        with pytest.raises(gr.Error, match=OUR_FAULT) as shown:
+        with pytest.raises(gr.Error, match=rf"{OUR_FAULT} [0-9a-f]{{6}}\. Please try again\.") as shown:
             wrapped(RuntimeError("secret path"))
-        number = re.search(r"number ([0-9a-f]{6})\. Please try again\.", str(shown.value))[1]
-        assert f"failed, number {number}" in caplog.text and "secret" not in str(shown.value)
-    assert "secret path" in caplog.text
+        assert "secret" not in str(shown.value)
 
 
 def test_a_zero_has_no_sign(shared_bench):
@@ -147,11 +145,9 @@ def test_both_systems_have_their_time_in_one_unit(shared_bench):
 
 def test_words_without_content_are_hidden_until_the_box_is_ticked(shared_bench):
     page = detail_view.details(compare(shared_bench, Session(), "The cat sleeps.", "A cat is asleep."), "m")
-    for word in ("A", "is", "."):
-        assert f'<th scope="col" class="quiet"><span>{word}</span></th>' in page
-    assert (
-        '<th scope="col"><span>cat</span></th>' in page and '<tr class="quiet"><th scope="row" class="special">[CLS]</th>' in page
-    )
+    heads = [f'<th scope="col" class="quiet"><span>{word}</span></th>' for word in ("A", "is", ".")]
+    for head in (*heads, '<th scope="col"><span>cat</span></th>', '<tr class="quiet"><th scope="row" class="special">[CLS]</th>'):
+        assert head in page
     content, everything = re.findall(r'<div class="(?:content-only|quiet)">(.*?)</div>', page)
     assert "cat ↔ cat" in content and "The ↔" not in content and "The ↔" in everything
     assert "Hidden words still count: they take part in 0." in page
@@ -159,13 +155,11 @@ def test_words_without_content_are_hidden_until_the_box_is_ticked(shared_bench):
 
 def test_matched_words_have_one_number_in_both_sentences(shared_bench):
     page = similarity.comparison(compare(shared_bench, Session(), "The cat, asleep.", "A kitten is napping <b>"))
-    first, second, _ = re.findall(r"<p[^>]*>(.*?)</p>", page.partition('<div class="matched">')[2])
-    numbers = [
-        re.findall(r'class="pair-(\d)" style="--w:[\d.]+" title="[^"]+">(\w+)<sup>\1</sup>', line) for line in (first, second)
-    ]
-    assert dict(numbers[0]).keys() == dict(numbers[1]).keys()
-    assert [dict(side)[next(n for n, word in numbers[0] if word == "cat")] for side in numbers] == ["cat", "kitten"]
-    assert re.sub(r"<sup>.*?</sup>|<[^>]+>", "", second) == "A kitten is napping &lt;b&gt;"
+    *lines, _ = re.findall(r"<p[^>]*>(.*?)</p>", page.partition('<div class="matched">')[2])
+    mark = re.compile(r'class="pair-(\d)" style="--w:[\d.]+" title="[^"]+">(\w+)<sup>\1</sup>')
+    first, second = (dict(mark.findall(line)) for line in lines)
+    assert first.keys() == second.keys() and ("cat", "kitten") in [(first[number], second[number]) for number in first]
+    assert re.sub(r"<sup>.*?</sup>|<[^>]+>", "", lines[1]) == "A kitten is napping &lt;b&gt;"
 
 
 def test_a_long_sentence_ends_where_the_model_stopped_reading(shared_bench):
@@ -180,14 +174,14 @@ def _scored_pairs(bench, session):
     return list(score_opened(bench, session, columns, DEFAULT_ENCODER))[-1].result
 
 
-def _fine_tuning(bench, session):
+def _fine_tuning(bench, session, model):
     """Every view of a run whose file, labels and sentences are hostile."""
     rows = [(f"{ATTACK} {i}", f"second {i} {ATTACK}", ATTACK if i % 2 else "plain") for i in range(40)]
     path = bench.settings.home.parent / "b.csv"
     pd.DataFrame(rows, columns=["sentence1", "sentence2", "label"]).to_csv(path, index=False)
     table = read_table(path, bench.settings.limits, f"{ATTACK}.csv")
     data = preparing.load(bench, session, table)
-    plan = planned(data, epochs=1, learning_curve=True)
+    plan = planned(data, model, epochs=1, learning_curve=True)
     run = running.create(bench, data, plan, name=ATTACK)
     with run.lock():
         list(running.train_here(bench, run))
