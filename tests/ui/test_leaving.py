@@ -1,46 +1,43 @@
-"""Endpoints whose caller leaves, and jobs that exceed the time limit: the same for each job, in the app as it is hosted."""
+"""Endpoints whose caller leaves, each job alike, and a job that exceeds the time limit, in the app as it is hosted."""
 
 import asyncio
 import itertools
 import random
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 from gradio_client import Client, handle_file
 from gradio_client.client import Job
 
+from sbert_app.errors import UserError
+from sbert_app.jobs.corpus.opening import read_lines
+from sbert_app.jobs.declaring.job import Call, outcome_of
+from sbert_app.jobs.declaring.option import read
+from sbert_app.jobs.encode import ENCODE
 from sbert_app.runs.run import Runs
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.settings import HOSTED_LIMITS, Settings
 from tests.attacks.server import CROSS, MODEL, RefusedError, Server, call, serving, upload
 
-LIMIT = 1  # seconds of one job, where there is a limit
 LEAVING = 0.5  # seconds after which the client leaves
 # Seconds until its place is free, on a machine that does other things too: 0.2 on a quiet one, a second of a race; the job takes 20
 FREE = 8.0
-STEP = 15.0  # the longest step of a job, likewise: 5 on a quiet one
 LABELLED = "assets/labelled/requests_scored.csv"
 OWNER = "the secret of a visitor"
 VISITORS = itertools.count(1)  # each call by another: Gradio ends all that a connection waits for when one of its streams ends
 
 
-def served(job_seconds: int) -> Any:
-    """A fixture: one heavy job at a time in the whole app, of so many seconds at most. The models are loaded by then."""
-
-    @pytest.fixture(scope="module")
-    def server(tmp_path_factory) -> Iterator[Server]:
-        limits = {"jobs": 1, "job_seconds": job_seconds, "reading_seconds": 100}
-        precision = {"SBERT_STUDIO_PRECISION": "fp32"}  # the embeddings that come with the app are in it
-        with serving(tmp_path_factory.mktemp("leaving") / "home", True, limits, precision) as running:
-            ask_once(running, "similarity", sentence1="a cat", sentence2="a kitten", cross_encoder=CROSS)
-            yield running
-
-    return server
-
-
-server, strict_server = served(900), served(LIMIT)
+@pytest.fixture(scope="module")
+def server(tmp_path_factory) -> Iterator[Server]:
+    """One heavy job at a time in the whole app. The models are loaded: nothing stops that."""
+    precision = {"SBERT_STUDIO_PRECISION": "fp32"}  # the embeddings that come with the app are in it
+    with serving(tmp_path_factory.mktemp("leaving") / "home", True, {"jobs": 1, "reading_seconds": 100}, precision) as running:
+        ask_once(running, "similarity", sentence1="a cat", sentence2="a kitten", cross_encoder=CROSS)
+        yield running
 
 
 def ask_once(server: Server, name: str, **values: object) -> None:
@@ -137,18 +134,12 @@ def test_a_client_that_leaves_frees_its_place(server, files, job):
     assert asyncio.run(leave()) < FREE
 
 
-@pytest.mark.parametrize("job", JOBS)
-def test_a_job_that_takes_too_long_says_so(strict_server, files, job):
-    async def wait() -> tuple[str, float]:
-        async with httpx.AsyncClient(timeout=200) as client:
-            await freed(client, strict_server)
-            start = time.monotonic()
-            with pytest.raises(RefusedError) as refused:
-                await ask(client, strict_server, files, job)
-            return str(refused.value), time.monotonic() - start
-
-    text, seconds = asyncio.run(wait())
-    assert text.startswith(f"Stopped after {LIMIT}.0 seconds, the limit here.") and seconds < LIMIT + STEP
+def test_a_job_that_takes_too_long_says_so(tmp_path):
+    """By the token that stops it when its client leaves."""
+    bench = Workbench(Settings(home=tmp_path, device="cpu", hosted=True, limits=replace(HOSTED_LIMITS, job_seconds=0)))
+    call = Call(bench, table=read_lines("a single sentence", bench.settings.limits))
+    with pytest.raises(UserError, match="Stopped after .*, the limit here"):
+        outcome_of(ENCODE.steps(call, read(ENCODE.options, {}, bench.settings.limits)))
 
 
 def test_a_client_that_cancels_frees_its_place(server, files):
