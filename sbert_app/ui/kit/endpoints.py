@@ -20,6 +20,7 @@ from sbert_app.ui.kit.events import caller_left, handler, visitor_of
 from sbert_app.ui.kit.files import Shelf, uploaded
 
 SEND_SECONDS = 0.5  # between two steps that are sent
+SIMPLE: dict[Any, Callable[[Any], Any]] = {bool: gr.Checkbox, int: gr.Number, float: gr.Number, str: gr.Textbox}
 NO_FILE = {
     Needs.LABELLED: "Send a file with labelled pairs or triplets.",
     Needs.PAIRS: "Send a file with two columns of text.",
@@ -73,10 +74,8 @@ def _component(argument: Argument) -> Any:
     default = None if argument.required else argument.default
     if argument.kind.upload:
         return gr.File()
-    if argument.kind.type is bool:
-        return gr.Checkbox(bool(default))
-    if argument.kind.type in (int, float, str):
-        return gr.Textbox(default) if argument.kind.type is str else gr.Number(default)
+    if simple := SIMPLE.get(argument.kind.type):
+        return simple(default)
     component = gr.JSON(default)
     schema = {"type": "array", "items": {"type": "string"}} if argument.kind.type == list[str] else {"type": "object"}
     setattr(component, "api_info", lambda: schema)  # noqa: B010 - MCP clients refuse the {"type": {}} of gr.JSON
@@ -100,31 +99,29 @@ def _with_signature(call: Callable[..., Any], job: Job, inputs: list[Argument]) 
 
 def _steps(job: Job, bench: Workbench, shelf: Shelf, request: gr.Request, values: tuple[Any, ...]) -> Steps:
     """Check and read the input, then run the job. Uploads are deleted soon after they are read."""
-    subjects, declared = SUBJECTS[job.needs], [argument for argument in arguments(job.options) if argument.endpoint]
-    subject = dict(zip((argument.name for argument in subjects), values, strict=False))
-    raw = dict(zip((argument.name for argument in declared), values[len(subjects) :], strict=True))
-    limits = bench.settings.limits
+    declared, limits = [argument for argument in arguments(job.options) if argument.endpoint], bench.settings.limits
+    given = {argument.name: value for argument, value in zip([*SUBJECTS[job.needs], *declared], values, strict=True)}
     with ExitStack() as files:
         for argument in declared:
-            if argument.kind.upload and raw[argument.name]:
-                raw[argument.name] = files.enter_context(uploaded(raw[argument.name], ""))
-        options = read(job.options, raw, limits)
+            if argument.kind.upload and given[argument.name]:
+                given[argument.name] = files.enter_context(uploaded(given[argument.name], ""))
+        options = read(job.options, {argument.name: given[argument.name] for argument in declared}, limits)
     call = Call(
         bench,
         stop=Stop(visitor_of(request), caller_left()),
-        session=bench.sessions.get(subject["corpus"]) if job.needs is Needs.CORPUS else Session(),
-        table=_table(job, bench, subject),
-        columns=COLUMNS.kind.check(subject.get("columns") or [], limits),
+        session=bench.sessions.get(given["corpus"]) if job.needs is Needs.CORPUS else Session(),
+        table=_table(job, bench, given),
+        columns=COLUMNS.kind.check(given.get("columns") or [], limits),
         folder=shelf.folder if job.makes_file else None,
     )
     yield from job.steps(call, options)
 
 
-def _table(job: Job, bench: Workbench, subject: dict[str, Any]) -> Table | None:
+def _table(job: Job, bench: Workbench, given: dict[str, Any]) -> Table | None:
     """Read the uploaded file or the lines; None if there is neither or the job needs none."""
     if job.needs in (Needs.NOTHING, Needs.CORPUS):
         return None
-    file, lines = subject["file"], subject.get("lines", "")
+    file, lines = given["file"], given.get("lines", "")
     if job.needs in NO_FILE or file:
         with uploaded(file, NO_FILE.get(job.needs, "")) as path:
             return read_table(path, bench.settings.limits)
