@@ -1,6 +1,8 @@
 """The app, running in this process, for tests that speak HTTP with it."""
 
 import re
+import time
+from collections.abc import Callable
 
 import httpx
 
@@ -28,6 +30,14 @@ class Served:
         routers = [route.original_router for route in self.app.routes if hasattr(route, "original_router")]
         routes = [*self.app.routes, *(route for router in routers for route in router.routes)]
         return {(method, route.path) for route in routes if hasattr(route, "path") for method in route.methods or ()}
+
+
+def in_the_end(condition: Callable[[], bool]) -> bool:
+    """Whether it comes to that within ten seconds."""
+    end = time.monotonic() + 10
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()
 
 
 def concrete(path: str) -> str:

@@ -8,19 +8,12 @@ import pytest
 from sbert_app.errors import UserError
 from sbert_app.ui.kit import files
 from sbert_app.ui.kit.files import FOLDERS_KEPT, Shelf, delete_later, uploaded
+from tests.served import in_the_end
 
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch):
     monkeypatch.setattr(files, "KEPT_SECONDS", 0.05)
-
-
-def gone(path) -> bool:
-    for _ in range(200):
-        if not path.exists():
-            return True
-        time.sleep(0.01)
-    return False
 
 
 def test_a_file_is_deleted_after_it_was_read_or_refused(write):
@@ -29,14 +22,14 @@ def test_a_file_is_deleted_after_it_was_read_or_refused(write):
         assert given.read_text() == "text\na\n"
     with pytest.raises(UserError, match="empty"), uploaded(str(refused), ""):
         raise UserError("empty")
-    assert gone(read) and gone(refused)
+    assert in_the_end(lambda: not read.exists() and not refused.exists())
 
 
 def test_a_file_uploaded_again_meanwhile_is_kept_as_long_as_the_first_time(write):
     path, start = write("a.csv", "text\na\n"), time.time()
     os.utime(path, (start + 0.3, start + 0.3))  # when it is looked at, it is younger than that
     delete_later(path, 0.05)
-    assert gone(path) and time.time() - start > 0.34
+    assert in_the_end(lambda: not path.exists()) and time.time() - start > 0.34
 
 
 def test_no_file_and_a_file_that_is_gone_are_told(tmp_path):

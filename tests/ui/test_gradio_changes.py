@@ -20,6 +20,7 @@ from gradio.blocks import BlocksConfig
 from sbert_app.ui import gradio_changes
 from sbert_app.ui.app import QUICK_AT_ONCE, QUICK_OF_ONE, build_app
 from tests.browser.chromium import free_port
+from tests.served import in_the_end
 
 MANY, ANN, BOB = 200, "ann", "bob"
 BOUND = 1.0  # seconds for a head
@@ -89,9 +90,7 @@ def test_a_request_that_is_taken_back_leaves_the_queue(served: Served) -> None:
     asked = {"session_hash": "gone", "fn_index": 0, "event_id": served.ask(ANN, session_hash="gone")}
     httpx.post(f"{served.url}gradio_api/cancel", json=asked, headers={"x-name": ANN})
     queue = served.page._queue
-    deadline = time.monotonic() + 60
-    while len(queue) and time.monotonic() < deadline:
-        time.sleep(0.01)
+    assert in_the_end(lambda: not len(queue))
     served.ask(BOB)
     served.let_go(2 * MANY)
     served.until(QUICK_OF_ONE + 1)

@@ -7,7 +7,7 @@ import json
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from urllib.parse import parse_qs, urlparse
@@ -28,7 +28,7 @@ from sbert_app.watching import JOBS
 from tests import served
 from tests.attacks.server import starting
 from tests.oauth import Browser, Provider, provider
-from tests.served import concrete
+from tests.served import concrete, in_the_end
 
 PASSWORD = "correct horse"  # noqa: S105
 QUOTAS = {(ANONYMOUS, "hour"): Quota(rows=10, bytes=400_000), (SIGNED_IN, "hour"): Quota(rows=99, bytes=900_000)}
@@ -134,14 +134,6 @@ def plain(settings: Settings) -> Iterator[served.Served]:
         yield app
 
 
-def in_the_end(condition: Callable[[], bool]) -> None:
-    """An answer arrives before what it did not use is given back."""
-    end = time.monotonic() + 10
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.02)
-    assert condition()
-
-
 def test_uploaded_bytes_are_counted_and_refused_uploads_are_not(plain):
     first = upload(plain, 200_000, "10.1.0.1")
     sent = int(first.request.headers["content-length"])
@@ -151,13 +143,12 @@ def test_uploaded_bytes_are_counted_and_refused_uploads_are_not(plain):
     assert "0.2 MB of uploads are left of your 0.4 MB" in refused.text
     assert bytes_used(plain, "10.1.0.1") == sent
     assert upload(plain, 360_000, "10.1.0.2").status_code == 413
-    in_the_end(lambda: bytes_used(plain, "10.1.0.2") == 0)
+    assert in_the_end(lambda: bytes_used(plain, "10.1.0.2") == 0)  # an answer arrives before what it did not use is given back
     part = b'Content-Disposition: form-data; name="files"; filename="a.txt"'
     body = (chunk for chunk in [b"--b\r\n", part, b"\r\n\r\nabc\r\n--b--\r\n"])  # sent without a length
     headers = {"content-type": "multipart/form-data; boundary=b", "x-forwarded-for": "10.1.0.3"}
-    chunked = httpx.post(f"{plain.url}gradio_api/upload", content=body, headers=headers)
-    assert chunked.status_code == 200
-    in_the_end(lambda: 80 < bytes_used(plain, "10.1.0.3") < 120)
+    assert httpx.post(f"{plain.url}gradio_api/upload", content=body, headers=headers).status_code == 200
+    assert in_the_end(lambda: 80 < bytes_used(plain, "10.1.0.3") < 120)
 
 
 @pytest.mark.parametrize(
@@ -179,18 +170,12 @@ def test_an_upload_that_is_given_up_or_finds_the_disk_full_is_no_fault_of_the_ap
     assert line in caplog.text
 
 
-def index(app: served.Served, rows: int, address: str) -> str:
-    """The last event of the stream."""
-    headers, lines = {"x-forwarded-for": address}, "\n".join(f"row {number}" for number in range(rows))
-    data = [None, lines, [], "all-MiniLM-L6-v2", []]
-    event = httpx.post(f"{app.url}gradio_api/call/index_corpus", json={"data": data}, headers=headers).json()
-    return httpx.get(f"{app.url}gradio_api/call/index_corpus/{event['event_id']}", headers=headers, timeout=60).text
-
-
 def test_an_endpoint_counts_for_the_visitor_who_calls_it(plain):
     asked = ((6, "10.2.0.1", "complete"), (5, "10.2.0.1", "error"), (4, "10.2.0.1", "complete"), (10, "10.2.0.2", "complete"))
     for rows, address, answer in asked:
-        assert f"event: {answer}" in index(plain, rows, address)
+        data, headers = [None, "\n".join(map(str, range(rows))), [], "all-MiniLM-L6-v2", []], {"x-forwarded-for": address}
+        event = plain.http.post("gradio_api/call/index_corpus", json={"data": data}, headers=headers).json()["event_id"]
+        assert f"event: {answer}" in plain.http.get(f"gradio_api/call/index_corpus/{event}", headers=headers).text
 
 
 # Hugging Face ---------------------------------------------------------------------------------------------------------------------
