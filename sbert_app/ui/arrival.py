@@ -100,7 +100,6 @@ class Arrival:
         return updates
 
     def _restore(self, session: Session, model: str) -> Updates:
-        """The model and the corpus of the page as it was."""
         place, updates = session.get(Place) or Place(), self._model(session, model)
         if session.get(IndexedCorpus) is None or place.corpus not in ("", place.kept):  # no reload, but a bookmark
             opened = open_collection.open_key(self._bench, session, place.corpus)

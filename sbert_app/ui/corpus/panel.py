@@ -132,7 +132,6 @@ class CorpusPanel:
         return {**self._on_other_columns(session), self.notice: unread} if unread else {}
 
     def _listed(self) -> Updates:
-        """The corpora to choose from, in the panel and on the tabs."""
         saved = saved_corpora(self._bench)
         return {self.choices: view.choices(saved), **dict.fromkeys(self._starts, view.start(saved, self._bench.settings.hosted))}
 

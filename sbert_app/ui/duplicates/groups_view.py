@@ -46,7 +46,6 @@ def _list(items: Sequence[Markup]) -> Markup:
 
 
 def _group(number: int, group: Group) -> Markup:
-    """The lines of a group, and the button that keeps all of it."""
     lines = [list(same) for _, same in groupby(group.members, key=_line)]
     noted = [_noted(same[0], group.members[0]) for same in lines[:MOST_LINES]]
     rows = {member.row: member for member in group.members}

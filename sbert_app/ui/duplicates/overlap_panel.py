@@ -92,7 +92,6 @@ def overlap(compared: FileOverlap, matches: Sequence[Match], threshold: float) -
 
 
 def _list(title: str, matches: Sequence[Match]) -> Markup:
-    """The closest matches of one kind, under a heading with their number."""
     if not matches:
         return Markup()
     which = html.hint(f"The closest {SHOWN} of them; the export has all.") if len(matches) > SHOWN else Markup()

@@ -192,7 +192,6 @@ class DuplicatesTab:
         return {self.staying: view.staying(findings), **listed, **buttons}
 
     def _on_picked(self, session: Session, threshold: float, remove: str, event: gr.EventData) -> Updates:
-        """A group is to be kept whole, or not any more."""
         match sent(event):
             case {"centre": int(centre), "whole": bool(whole), "unfolded": bool(unfolded)}:
                 job.keep_group(session, threshold, centre, whole)

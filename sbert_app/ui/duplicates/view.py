@@ -136,7 +136,6 @@ def _nothing(findings: Findings) -> str:
 
 
 def _copies(findings: Findings) -> Markup:
-    """How many rows have the text of an earlier row."""
     if not findings.copies:
         return Markup("<b>No exact copies</b> of earlier rows.")
     count, columns = findings.differing
@@ -148,7 +147,6 @@ def _copies(findings: Findings) -> Markup:
 
 
 def _similar(findings: Findings) -> Markup:
-    """How many more rows are similar to another at the threshold."""
     count, which = findings.similar, f"similar to another (cosine ≥ {findings.threshold:.3g})"
     if not count:
         return Markup() if findings.mined.early else Markup("No more rows are {}.").format(which)

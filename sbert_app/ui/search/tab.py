@@ -136,7 +136,6 @@ class SearchTab:
             return filters.show(before[filters.state])
 
     def _search(self, values: Values, **more: Any) -> Updates:
-        """The hits, with links to take them along, and the chips."""
         options, session, asked = self.options, values[self._session], self._read(values, **more)
         with options.asking(values) as run:
             result = search(self._bench, session, asked)

@@ -105,7 +105,6 @@ def _records(result: SearchResult) -> list[dict[str, object]]:
 
 
 def _more(result: SearchResult) -> Markup:
-    """A button for more hits, if there are any."""
     texts, rows = len(result.hits), sum(1 + hit.copies for hit in result.hits)
     if texts not in MORE or rows >= result.fitting:
         return Markup()

@@ -77,7 +77,6 @@ def _why(attribution: Attribution | None) -> Markup:
 
 
 def _links(links: Sequence[Link]) -> Markup:
-    """The pairs of words that add most, with what they add."""
     words = [" ↔ ".join(html.short(word, WORD_LENGTH) for word in (link.word1, link.word2)) for link in links]
     adds = [f"{link.contribution:+z.4f}" for link in links]
     return html.table(("Strongest links", "Adds"), [*zip(words, adds, strict=True)])
