@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
@@ -15,7 +14,7 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS
 from sbert_app.step import Step
-from sbert_app.tables import Table, csv_file, read_table, skipped_summary
+from sbert_app.tables import csv_file, read_table, skipped_summary
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler
 from sbert_app.ui.kit.files import Shelf, uploaded
@@ -68,20 +67,12 @@ class FilePanel:
     def _on_file(self, session: Session, file: str | None, model: str) -> Iterator[Updates]:
         with uploaded(file, "Choose a file with two columns of text.") as path:
             table = read_table(path, self._bench.settings.limits)
-        yield from self._opened(session, table, model)
+        yield from self._scored(session, open_pairs(session, table), model)
 
     def _on_example(self, session: Session, model: str) -> Iterator[Updates]:
-        for updates in self._opened(session, read_table(EXAMPLE, self._bench.settings.limits), model):
+        columns = open_pairs(session, read_table(EXAMPLE, self._bench.settings.limits))
+        for updates in self._scored(session, columns, model):
             yield updates | {self.file: None}
-
-    def _opened(self, session: Session, table: Table, model: str) -> Iterator[Updates]:
-        """Offer the columns of a new file, and score it by the likely ones."""
-        columns, names = open_pairs(session, table), [*table.frame.columns]
-        choices = names, names, [NO_COLUMN, *names]
-        values = zip(choices, (*columns.sentences, columns.labels), strict=True)
-        offered = [{"choices": choices, "value": value} for choices, value in values]
-        for updates in self._scored(session, columns, model, offered):
-            yield updates | {self.columns: gr.Row(visible=True)}
 
     def _on_score(
         self, session: Session, first: str | None, second: str | None, labels: str | None, model: str
@@ -99,16 +90,16 @@ class FilePanel:
         button = gr.Button(f"Score with {model}", visible=True)
         return {**self._no_result(), self.score: button, self.stage: html.status(OTHER_MODEL)}
 
-    def _scored(
-        self, session: Session, columns: PairColumns, model: str, offered: Sequence[dict[str, Any]] = ({}, {}, {})
-    ) -> Iterator[Updates]:
-        """offered: what the columns' dropdowns get besides, at each step: a busy page may lose the first of two."""
+    def _scored(self, session: Session, columns: PairColumns, model: str) -> Iterator[Updates]:
+        """Score the session's file by these columns, and offer all that it has, at each step: a busy page may lose one."""
         events, stopped = score_opened(self._bench, session, columns, model), html.status("Stopped. Nothing was scored.")
         for step, state in self.job.following(events, progress, stopped):
-            dropdowns = zip(self._chosen, offered, strict=True)
-            interactive = step.stopped or step.result is not None  # then the columns can be changed, and the file scored again
-            chosen = {column: gr.Dropdown(interactive=interactive, **values) for column, values in dropdowns}
-            yield state | self._step(step, model) | chosen
+            opened = session.get(PairTable)
+            names = [*opened.table.frame.columns] if opened else []
+            offered = zip(self._chosen, (names, names, [NO_COLUMN, *names]), (*columns.sentences, columns.labels), strict=True)
+            free = step.stopped or step.result is not None  # then the columns can be changed, and the file scored again
+            chosen = {box: gr.Dropdown(choices=listed, value=value, interactive=free) for box, listed, value in offered}
+            yield state | self._step(step, model) | chosen | {self.columns: gr.Row(visible=opened is not None)}
 
     def _step(self, step: Step[ScoredPairs], model: str) -> Updates:
         if step.stopped:
