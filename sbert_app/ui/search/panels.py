@@ -130,8 +130,9 @@ class SearchControls:
         """
         indexed, address = session.get(IndexedCorpus), session.get(AddressFilters)
         session.drop(AddressFilters)
-        named = address and indexed and address.corpus in (indexed.key, indexed.corpus.name)
-        if not address or not named or (session.get(LastSearch) and not address.searches):
+        if not (address and indexed and address.corpus in (indexed.key, indexed.corpus.name)):
+            return {}
+        if session.get(LastSearch) and not address.searches:
             return {}
         return {self.filters.state: Filtering(filters=address.filters)}
 
