@@ -95,8 +95,7 @@ class IndexingPanel:
     def _on_model(self, session: Session, model: str) -> Updates:
         """Say whether the chosen model is another than the one of the open corpus's index."""
         other = other_index(self._bench, session, model)
-        label = view.index_again(other)
-        again = gr.Button(label, visible=True) if label else gr.Button(visible=False)
+        again = gr.Button(label := view.index_again(other), visible=bool(label))
         return {self.stale_row: gr.Row(visible=other is not None), self.stale: view.stale(other), self.again: again}
 
 

@@ -101,8 +101,7 @@ def _list(title: str, matches: Sequence[Match]) -> Markup:
 
 
 def _match(match: Match) -> Markup:
-    places = ("file", match.row), ("corpus", match.corpus_row)
-    file_row, corpus_row = (FILE_ROW.format(f"{where} row {row:,}") for where, row in places)
+    file_row, corpus_row = FILE_ROW.format(f"file row {match.row:,}"), FILE_ROW.format(f"corpus row {match.corpus_row:,}")
     if match.same:
         return pair_item(f"{match.score:.3f}", "same text", [(match.sentence, Markup("{} = {}").format(file_row, corpus_row))])
     return pair_item(f"{match.score:.3f}", "cosine", [(match.sentence, file_row), (match.corpus_sentence, corpus_row)])

@@ -171,9 +171,8 @@ class DuplicatesTab:
 
     def _on_slide(self, session: Session, threshold: float, remove: str) -> Updates:
         """Show another threshold, unless the slider was reset because another corpus was opened."""
-        if session.get(Mined) is None:
-            return {self.headline: gr.skip()}
-        return self._shown(session, findings_of(session, threshold, remove))
+        mined = session.get(Mined)
+        return self._shown(session, findings_of(session, threshold, remove)) if mined else {self.headline: gr.skip()}
 
     def _shown(self, session: Session, findings: Findings) -> Updates:
         """Everything that depends on the threshold."""

@@ -15,7 +15,6 @@ from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.map.kept import search_inside
 from sbert_app.jobs.search.job import SearchOptions, beside, more_like, search
 from sbert_app.jobs.search.open_corpus import Within, cautions, first_query, fitting, judgements, offered, weak_below
-from sbert_app.runtime.line import Stop
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.corpus.panel import corpus_start
@@ -146,11 +145,8 @@ class SearchTab:
             request |= {"rerank": True, "cross_encoder": asked.cross_encoder} if asked.rerank else {}
             title = " · ".join([f"Search: {asked.query}", *options.filters.active(values).values()])
             hits += links(session, title, HITS, request)
-        return self._unless_overtaken(run, {self.hits: hits, self.chips: self._chips(values)})
-
-    def _unless_overtaken(self, run: Stop, updates: Updates) -> Updates:
-        """No updates if the visitor asked for something else meanwhile: its answer may be there already."""
-        return {self.hits: gr.skip()} if run.revoked else updates
+        # Not if the visitor asked for something else meanwhile: its answer may be there already.
+        return {self.hits: gr.skip()} if run.revoked else {self.hits: hits, self.chips: self._chips(values)}
 
     def _on_picked(self, values: Values, event: gr.EventData) -> Updates:
         """More hits, those of another ranking beside them, or rows like one of them."""
@@ -164,7 +160,7 @@ class SearchTab:
         with options.asking(values) as run:
             result = more_like(self._bench, session, row, asked, passage if type(passage) is int else None)
         hits, chips = self._results(session, result), self._chips(values)
-        return self._unless_overtaken(run, {self.query: result.query, self.hits: hits, self.chips: chips})
+        return {self.hits: gr.skip()} if run.revoked else {self.query: result.query, self.hits: hits, self.chips: chips}
 
     def _on_removed(self, values: Values, event: gr.EventData) -> Updates:
         """Remove the filter or switch off the option whose chip was clicked, and search again."""
