@@ -37,14 +37,11 @@ ATTACK = '"><img src=x onerror=alert(1)>'
 NASTY = 'bob\'s "best" $HOME; touch gone.csv'
 
 
-def test_names_cannot_leave_their_attribute():
+def test_names_cannot_leave_their_attribute_and_a_caption_names_its_facts_its_day_and_the_app():
     about = Caption.of(ATTACK, ATTACK)
     links = row(about, ["map-plot"], present(), pictures("map-plot", ATTACK), commands(SEARCH, {"query": ATTACK}, Input(ATTACK)))
     assert isinstance(links, Markup) and "<img" not in links
     assert re.findall("<([a-z]+)", links) == ["div", "span", "button", "span", "button", "button", "span", "button", "button"]
-
-
-def test_a_caption_names_its_facts_its_day_and_the_app():
     assert Caption.of("Map", "model", "", day="2026-11-22").source == "model · 2026-11-22 · SBERT Studio"
     assert date.today().isoformat() in Caption.of("Map").source
 
