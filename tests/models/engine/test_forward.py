@@ -14,7 +14,6 @@ from sbert_app.models.files.layout import POOLINGS
 from sbert_app.vectors import cosine, distinct
 
 TOKENS = torch.tensor([[[1.0, -5.0], [3.0, -1.0], [99.0, 99.0]]])
-MASK = torch.tensor([[1, 1, 0]])
 
 
 @given(st.lists(st.integers(1, 300), max_size=200), st.integers(1, 2_000))
@@ -25,13 +24,10 @@ def test_every_row_is_batched_exactly_once_within_the_budget(lengths, budget):
         assert len(batch) == 1 or len(batch) * max(lengths[row] for row in batch) <= budget
 
 
-def test_batches_group_sentences_of_similar_length():
+def test_batches_group_similar_lengths_and_do_not_come_sorted_so_that_the_rate_is_fair():
     lengths = [3, 50, 4, 51, 3, 49]
     kinds = [{lengths[row] > 10 for row in batch} for batch in token_budget_batches(lengths, 160)]
     assert kinds == [{False}, {True}] or kinds == [{True}, {False}]
-
-
-def test_batches_do_not_come_sorted_by_length_so_that_the_rate_is_fair():
     lengths = list(range(1, 200))
     widths = [max(lengths[row] for row in batch) for batch in token_budget_batches(lengths, 400)]
     assert widths != sorted(widths)
@@ -87,29 +83,21 @@ def test_used_in_bf16_on_a_cpu_and_nowhere_else(model_folder, encoder, sentences
     assert min(map(cosine, fast.encode(few), encoder.encode(few))) > 0.999
 
 
-def test_mean_averages_the_real_tokens_only():
-    assert POOL["mean"](TOKENS, MASK).tolist() == [[2.0, -3.0]]
-
-
-def test_max_ignores_padding_even_where_all_real_values_are_negative():
-    assert POOL["max"](TOKENS, MASK).tolist() == [[3.0, -1.0]]
-    assert POOL["max"](TOKENS[:, [0, 2]], torch.tensor([[1, 0]])).tolist() == [[1.0, -5.0]]
-
-
-def test_cls_is_the_first_real_token_also_with_padding_on_the_left():
-    assert POOL["cls"](TOKENS, MASK).tolist() == [[1.0, -5.0]]
-    assert POOL["cls"](TOKENS, torch.tensor([[0, 1, 1]])).tolist() == [[3.0, -1.0]]
-
-
-def test_poolings_leave_their_input_unchanged():
-    for pooling in POOL.values():
-        tokens = TOKENS.clone()
-        pooling(tokens, MASK)
-        assert torch.equal(tokens, TOKENS)
-
-
-def test_a_row_without_any_token_gives_zeros_not_nan():
-    assert POOL["mean"](TOKENS, torch.zeros(1, 3)).tolist() == [[0.0, 0.0]]
+@pytest.mark.parametrize(
+    ("name", "mask", "expected"),
+    [
+        ("mean", [1, 1, 0], [2.0, -3.0]),
+        ("mean", [0, 0, 0], [0.0, 0.0]),  # not NaN
+        ("max", [1, 1, 0], [3.0, -1.0]),
+        ("max", [1, 0, 0], [1.0, -5.0]),
+        ("cls", [1, 1, 0], [1.0, -5.0]),
+        ("cls", [0, 1, 1], [3.0, -1.0]),
+    ],
+)
+def test_pooling_is_of_the_real_tokens_wherever_the_padding_is_and_leaves_them_unchanged(name, mask, expected):
+    tokens = TOKENS.clone()
+    assert POOL[name](tokens, torch.tensor([mask])).tolist() == [expected]
+    assert torch.equal(tokens, TOKENS)
 
 
 def test_the_names_that_a_folder_may_give_are_those_that_are_computed():
