@@ -20,16 +20,17 @@ TEXTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def lower_casing(encoder):
-    layout = replace(encoder.layout, lower_case=True)
-    return Encoder("lower", encoder.transformer, encoder.tokenizer, layout, encoder.hardware)
+CHANGES = {
+    "plain": {},
+    "lower-casing": {"lower_case": True},
+    "prompted": {"prompts": {"document": "passage: this is a text of our corpus: "}},
+}
 
 
-@pytest.fixture(scope="module")
-def prompted(encoder):
-    layout = replace(encoder.layout, prompts={"document": "passage: this is a text of our corpus: "})
-    return Encoder("prompted", encoder.transformer, encoder.tokenizer, layout, encoder.hardware)
+def changed(encoder, kind):
+    """The encoder with another layout."""
+    layout = replace(encoder.layout, **CHANGES[kind])
+    return Encoder(kind, encoder.transformer, encoder.tokenizer, layout, encoder.hardware)
 
 
 def spans_of(encoder, text):
@@ -41,10 +42,10 @@ def test_only_texts_longer_than_the_model_reads_are_cut(encoder):
     assert list(passage_spans(encoder, texts)) == [1, 3, 5]  # one long word is one [UNK] token; 254 words and two marks fit
 
 
-@pytest.mark.parametrize("kind", ["plain", "lower-casing", "prompted"])
+@pytest.mark.parametrize("kind", CHANGES)
 @pytest.mark.parametrize("name", TEXTS)
-def test_the_model_reads_each_passage_whole_and_together_they_are_the_text(encoder, lower_casing, prompted, name, kind):
-    encoder, text = {"plain": encoder, "lower-casing": lower_casing, "prompted": prompted}[kind], TEXTS[name]
+def test_the_model_reads_each_passage_whole_and_together_they_are_the_text(encoder, name, kind):
+    encoder, text = changed(encoder, kind), TEXTS[name]
     spans = spans_of(encoder, text)
     passages = [text[start:end] for start, end in spans]
     prompt = encoder.document_prompt
@@ -65,16 +66,14 @@ def test_passages_are_of_whole_sentences_and_filled(encoder):
 
 
 def test_a_long_sentence_is_cut_between_words_or_characters(encoder):
-    for start, end in spans_of(encoder, "running uncommonly " * 300):
-        words = ("running uncommonly " * 300)[start:end].split()
-        assert set(words) == {"running", "uncommonly"}
-    spans = spans_of(encoder, TEXTS["one sentence"])
-    assert {len(TEXTS["one sentence"][start:end].split()) for start, end in spans[:-1]} == {LONGEST_SENTENCE}
-    text = TEXTS["Chinese without marks"]
-    spans = spans_of(encoder, text)
-    assert "".join(text[start:end] for start, end in spans) == text
+    def parts(text):
+        return [text[start:end] for start, end in spans_of(encoder, text)]
+
+    assert {word for part in parts("running uncommonly " * 300) for word in part.split()} == {"running", "uncommonly"}
+    assert {len(part.split()) for part in parts(TEXTS["one sentence"])[:-1]} == {LONGEST_SENTENCE}
+    assert "".join(parts(TEXTS["Chinese without marks"])) == TEXTS["Chinese without marks"]
 
 
-def test_a_prompt_leaves_less_room(encoder, prompted):
+def test_a_prompt_leaves_less_room(encoder):
     text = "word " * 250
-    assert not spans_of(encoder, text) and spans_of(prompted, text)
+    assert not spans_of(encoder, text) and spans_of(changed(encoder, "prompted"), text)
