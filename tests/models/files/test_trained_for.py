@@ -73,20 +73,18 @@ def test_the_card_is_evidence(front, text, kind):
     assert trained_for("org/mine", {}, card(front, text)) == kind
 
 
-def test_the_config_is_evidence():
+def test_the_config_is_evidence_and_what_it_says_is_put_into_words():
     assert trained_for("mine", NLI) == LIKENESS
     assert trained_for("mine", {"_name_or_path": "cross-encoder/ms-marco-MiniLM-L6-v2"}) == ANSWERS
     assert trained_for("mine", {"_name_or_path": None, "id2label": [1]}) == UNKNOWN
+    assert (in_words(ANSWERS), in_words(UNKNOWN)) == ("trained for answers", "trained for an unknown task")
 
 
-def test_what_this_app_saves_is_for_likeness_unless_its_card_names_other_data(tmp_path):
+def test_what_this_app_saves_or_brings_is_for_likeness_unless_its_card_names_other_data(tmp_path):
     write_card(tmp_path, "mine", {"pairs": "1,000"})
     assert trained_for("mine", {}, read_card(tmp_path)) == LIKENESS
     write_card(tmp_path, "mine", {"trained on": "ms_marco.tsv"})
     assert trained_for("mine", {}, read_card(tmp_path)) == ANSWERS
-
-
-def test_the_card_of_the_bundled_model_says_likeness():
     assert trained_for("a copy", {}, read_card(CROSS_ENCODER)) == LIKENESS
 
 
@@ -117,7 +115,3 @@ def test_a_folder_without_a_card_or_with_a_folder_in_its_place_has_none(tmp_path
 )
 def test_labels_are_counted_and_named(config, count, names):
     assert (label_count(config), label_names(config)) == (count, names)
-
-
-def test_the_words_beside_a_name():
-    assert (in_words(ANSWERS), in_words(UNKNOWN)) == ("trained for answers", "trained for an unknown task")
