@@ -99,13 +99,9 @@ def judge(kind: str, before: Array, after: Array, gold: Array) -> Verdict:
         first, second = map(interval, value, drawn)
         difference = drawn[1] - drawn[0]
         changes.append(Change(name, first, second, interval(value[1] - value[0], difference), _p(difference)))
-    return Verdict(_word(changes[0], count), tuple(changes), count)
-
-
-def _word(change: Change, count: int) -> str:
-    if count >= LEAST_HELD_OUT and change.difference.low > 0:
-        return BETTER
-    return WORSE if count >= LEAST_HELD_OUT and change.difference.high < 0 else UNCLEAR
+    decisive = changes[0].difference
+    word = BETTER if decisive.low > 0 else WORSE if decisive.high < 0 else UNCLEAR
+    return Verdict(word if count >= LEAST_HELD_OUT else UNCLEAR, tuple(changes), count)
 
 
 def _p(difference: NDArray[np.float64]) -> float:
