@@ -45,7 +45,8 @@ def check_known(grid: Grid) -> None:
 
 def as_files(grid: Grid) -> dict[str, str]:
     """The content of each file by its path. Empty for a grid without a figure that mteb knows."""
-    files, tasks = {}, _tasks(grid.data_sets)
+    # mteb's name of one of its own data sets, else ours; numbered if another has it already
+    files, tasks = {}, distinct_names([_known(data) or _plain(data.name) for data in grid.data_sets])
     for (_, number), cell in grid.measured.items():
         if cell.task in MEASURES:
             model, data = _plain(" ".join(dict.fromkeys((cell.system, cell.model)))), grid.data_sets[number]
@@ -82,11 +83,6 @@ def _result(cell: Cell, data: DataSet, task: str) -> dict[str, Any]:
         "dataset_revision": data.digest, "task_name": task, "mteb_version": None, "scores": {"test": [scores]},
         "evaluation_time": cell.seconds, "kg_co2_emissions": None, "date": f"{cell.day}T00:00:00",
     }  # fmt: skip
-
-
-def _tasks(data_sets: tuple[DataSet, ...]) -> list[str]:
-    """A name for each data set: mteb's for one of its own, else the data set's, numbered if another has it already."""
-    return distinct_names([_known(data) or _plain(data.name) for data in data_sets])
 
 
 def _known(data: DataSet) -> str:
