@@ -1,6 +1,7 @@
 """Models loaded at once in several threads are the models that were asked for, and what loads wrongly is not kept."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -34,18 +35,16 @@ def test_other_threads_keep_their_number_type_while_a_model_loads(registry):
     """A softmax head that a training makes while the page loads its bf16 encoder is fp32."""
     folder = registry.folder(DEFAULT_ENCODER)
     Encoder.from_folder(folder, registry.hardware)
-    types, done = set(), threading.Event()
 
-    def compute():
-        while not done.is_set():
+    def load():
+        for _ in range(5):
+            Encoder.from_folder(folder, registry.hardware)
+
+    types = set()
+    with ThreadPoolExecutor() as pool:
+        loading = pool.submit(load)
+        while not loading.done():
             types.add(torch.zeros(1).dtype)
-
-    thread = threading.Thread(target=compute)
-    thread.start()
-    for _ in range(5):
-        Encoder.from_folder(folder, registry.hardware)
-    done.set()
-    thread.join()
     assert types == {torch.float32}
 
 
