@@ -13,11 +13,6 @@ def rates(*values):
     return Throughput(tuple(Turn(value, 1.0) for value in values))
 
 
-def test_pairs_of_the_papers_ten_thousand():
-    assert pairs_of(10_000) == 49_995_000
-    assert (pairs_of(1), pairs_of(2), pairs_of(200)) == (0, 1, 19_900)
-
-
 def test_one_disturbed_turn_does_not_move_the_rate_and_a_turn_weighs_as_long_as_it_lasted():
     assert rates(100, 102, 98, 101, 5).rate == 100
     assert rates(100, 102, 98, 101, 5).spread == (5, 102)
@@ -34,21 +29,19 @@ def test_the_band_holds_the_rate_and_narrows_with_more_turns():
     assert rates(100, 110).band is None
 
 
-def test_a_faster_rate_means_fewer_seconds():
+def test_a_faster_rate_means_fewer_seconds_and_estimates_add_up():
     known = rates(90, 100, 100, 110).seconds_for(1_000)
     assert known.seconds == 10
     assert known.low < known.seconds < known.high
     assert known.low == pytest.approx(1_000 / rates(90, 100, 100, 110).band[1])
     assert rates(100).seconds_for(1_000).low is None
-
-
-def test_estimates_add_up_and_an_unknown_band_stays_unknown():
     assert Extrapolation(1, 0.5, 2) + Extrapolation(10, 9, 12) == Extrapolation(11, 9.5, 14)
     assert (Extrapolation(1, 0.5, 2) + Extrapolation(10)).low is None
 
 
 def test_ten_thousand_sentences_take_what_the_paper_says_and_more_grow_with_the_pairs_or_with_the_sentences():
     times = IN_PAPER
+    assert [pairs_of(count) for count in (1, 2, 200, 10_000)] == [0, 1, 19_900, 49_995_000]
     assert times.cross_seconds(10_000).seconds == pytest.approx(65 * 3600)
     assert times.sbert_seconds(10_000).seconds == pytest.approx(5.01)
     assert times.cross_seconds(20_000).seconds == pytest.approx(4 * 65 * 3600, rel=1e-3)
@@ -98,7 +91,5 @@ def test_the_fastest_turn_over_the_slowest_without_tiny_ones_and_the_first(batch
     turns = [Turn(9, *turn) for turn in zip(seconds, batches, strict=True)]
     assert Throughput((first, *turns)).unevenness == pytest.approx(expected)
     assert Throughput((first,)).unevenness == 1
-
-
-def test_turns_of_long_and_of_short_sentences_are_equally_fast():
-    assert Throughput((Turn(500, 0.5, 10), Turn(60, 0.5, 10), Turn(61, 0.5, 9))).unevenness < MOST_SPREAD
+    long_and_short = Turn(500, 0.5, 10), Turn(60, 0.5, 10), Turn(61, 0.5, 9)
+    assert Throughput(long_and_short).unevenness < MOST_SPREAD

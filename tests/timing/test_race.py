@@ -36,20 +36,20 @@ def counted(batches, each=lambda: None):
     return begin
 
 
-def test_a_lane_counts_each_pass_and_starts_again():
+def test_a_lane_counts_each_pass_and_starts_again_and_once_reset_has_measured_nothing():
     lane = Lane(6, counted([1, 2, 3]), nullcontext)
-    for _ in finish(lane):
-        pass
+    list(finish(lane))
     assert (lane.done, len(lane.passes)) == (6, 1)
     lane.advance()
     assert lane.done == 6  # of the first pass; the second has begun
     assert (lane.throughput().items, lane.throughput().turns[0].batches) == (7, 4)
+    lane.reset()
+    assert (lane.done, lane.seconds, lane.throughput()) == (0, 0, None)
 
 
 def test_turns_end_after_a_batch_and_hold_what_was_done(clock):
     lane = Lane(100, counted([1] * 100, lambda: clock.sleep(0.02)), nullcontext)
-    for _ in lane.turn(0.05):
-        pass
+    list(lane.turn(0.05))
     (turn,) = lane.turns
     assert turn.items == 3 and turn.seconds == pytest.approx(0.06)
     assert lane.seconds == turn.seconds
@@ -62,16 +62,8 @@ def test_waiting_for_others_is_not_counted_as_work(clock):
         yield
 
     lane = Lane(3, counted([1] * 3, lambda: clock.sleep(0.25)), busy)
-    for _ in finish(lane):
-        pass
+    list(finish(lane))
     assert lane.waited % 5 == 0 < lane.waited and lane.seconds == pytest.approx(0.75)
-
-
-def test_a_reset_lane_has_measured_nothing():
-    lane = Lane(3, counted([1] * 3), nullcontext)
-    lane.advance()
-    lane.reset()
-    assert (lane.done, lane.seconds, lane.throughput()) == (0, 0, None)
 
 
 def test_the_race_finds_the_pair_that_brute_force_finds(models, sentences):
