@@ -68,17 +68,9 @@ def test_what_says_the_same_gets_no_caution(first, second):
 
 
 def test_numbers_are_read_with_their_units():
-    read = {
-        (q.text, q.value, q.dimension)
-        for q in quantities("The 2nd order of 1,200 bolts, 3.5 kg, cost $40 and two hundred and five cents")
-    }
-    assert read == {
-        ("2nd", 2.0, ""),
-        ("1,200", 1200.0, ""),
-        ("3.5 kg", 3.5, "mass"),
-        ("$40", 40.0, "dollars"),
-        ("two hundred and five", 205.0, ""),
-    }
+    read = quantities("The 2nd order of 1,200 bolts, 3.5 kg, cost $40 and two hundred and five cents")
+    plain = [("2nd", 2.0, ""), ("1,200", 1200.0, ""), ("two hundred and five", 205.0, "")]
+    assert {(q.text, q.value, q.dimension) for q in read} == {*plain, ("3.5 kg", 3.5, "mass"), ("$40", 40.0, "dollars")}
     assert list(quantities("no one, this one, COVID, b2b")) == []
     assert [q.text for q in quantities("iPhone5, 1,5m")] == ["iPhone5", "1,5m"]
     assert differing("It cost $55B", "It cost $55bn") is None

@@ -35,16 +35,13 @@ def test_a_hand_computed_split():
     assert split.strongest(1)[0].word1 == "b"
 
 
-def test_the_strongest_links_are_words_not_special_tokens(encoder):
+def test_the_strongest_links_are_words_not_special_tokens_and_those_of_a_word_that_occurs_again_are_added_up(encoder):
     split = parts.split_mean_pooled(*encoder.token_vectors(["The cat fell asleep.", "A kitten is napping."]))
     links = split.strongest(6)
     assert ("cat", "kitten") in [(link.word1, link.word2) for link in links]
     assert not any(is_special(word) for link in links for word in (link.word1, link.word2))
     assert [link.contribution for link in links] == sorted((link.contribution for link in links), reverse=True)
     assert len(split.strongest(10_000)) == (len(split.words1) - 2) * (len(split.words2) - 2)
-
-
-def test_links_of_a_word_that_occurs_again_are_added_up(encoder):
     split = parts.split_mean_pooled(*encoder.token_vectors(["dog dog dog", "puppy"]))
     links = split.strongest(10)
     assert [(link.word1, link.word2) for link in links] == [("dog", "puppy")]
@@ -81,14 +78,6 @@ def usual():
     return scale([-0.1, 0.0, 0.1, 0.2, 0.3], [0.3, 0.4, 0.5, 0.6, 0.7], [0.8, 0.85, 0.9, 0.95, 1.0])
 
 
-def test_the_marks_are_medians(usual):
-    assert [(m.name, round(m.score, 2), m.pairs) for m in usual.marks] == [
-        ("random", 0.1, 5),
-        ("related", 0.5, 5),
-        ("paraphrase", 0.9, 5),
-    ]
-
-
 @pytest.mark.parametrize(("score", "word"), [(0.95, 0), (0.75, 1), (0.5, 2), (0.35, 3), (0.1, 4), (-0.3, 4), (1.0, 0)])
 def test_a_score_has_a_word(usual, score, word):
     assert usual.word(score) == WORDS[word]
@@ -107,7 +96,9 @@ def test_what_may_contradict_does_not_mean_the_same(usual, kind):
     assert usual.verdict(0.95, []) == "Same meaning" and usual.verdict(0.95, [LANGUAGE]) == "Uncertain"
 
 
-def test_the_sentence_has_word_and_place(usual):
+def test_the_marks_are_medians_and_the_sentence_has_word_and_place(usual):
+    medians = {"random": 0.1, "related": 0.5, "paraphrase": 0.9}
+    assert [(m.name, round(m.score, 2), m.pairs) for m in usual.marks] == [(name, score, 5) for name, score in medians.items()]
     assert usual.sentence(0.25) == "Unrelated: higher than 80.0 % of random pairs of notes.csv"
 
 
@@ -118,10 +109,12 @@ def test_special_tokens_punctuation_and_function_words_have_no_content():
     assert parts.has_content(["[CLS]", "to", "be", "[SEP]"]).tolist() == [False, True, True, False]
 
 
-def test_endings_do_not_make_a_word_another():
+def test_endings_do_not_make_a_word_another_where_content_is_compared():
     assert len({parts.stem(word) for word in ("love", "loves", "loved", "loving")}) == 1
     assert parts.stem("stopped") == parts.stem("stop") and parts.stem("dress") != parts.stem("dr")
     assert parts.shared_content("Print the report", "Please print both reports") == 1.0
+    assert parts.word_overlap("The cat sat", "the CAT ran") == pytest.approx(2 / 4)  # Jaccard
+    assert parts.word_overlap("", "") == 0.0
 
 
 def test_words_are_found_in_the_sentence_in_order():
@@ -135,11 +128,6 @@ def test_each_word_is_in_one_matched_pair():
     shares = np.array([[0.9, 0.9, 0.9], [0.9, 0.3, 0.2], [0.9, 0.2, 0.25], [0.9, 0.01, 0.01]], dtype=np.float32)
     attribution = Attribution(EXACT, ["[CLS]", "cat", "nap", "mat"], ["[CLS]", "kitten", "sleep"], shares, 0.5)
     assert [(p.first, p.second, round(p.share, 2)) for p in parts.matched_pairs(attribution)] == [(1, 1, 0.3), (2, 2, 0.25)]
-
-
-def test_word_overlap_is_jaccard():
-    assert parts.word_overlap("The cat sat", "the CAT ran") == pytest.approx(2 / 4)
-    assert parts.word_overlap("", "") == 0.0
 
 
 def test_what_scores_mean_is_drawn_once_for_each_model(shared_bench):
