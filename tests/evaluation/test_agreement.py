@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scipy.stats import bootstrap, spearmanr
 from sklearn.metrics import average_precision_score
 
-from sbert_app.evaluation import metrics as estimating
 from sbert_app.evaluation.agreement import agreement, best_threshold, disagreements, label_agreement, shortest_between, spearman
 
 
@@ -45,13 +44,6 @@ def test_agreement_of_known_lists():
     assert (same.same_first, same.shared, same.top) == (True, 10, 10) and same.spearman == pytest.approx(1)
     turned = agreement(scores, -scores)
     assert (turned.same_first, turned.shared) == (False, 0) and turned.spearman == pytest.approx(-1)
-
-
-def test_an_interval_in_blocks_is_one_of_as_many_resamples(graded, monkeypatch):
-    whole = label_agreement("scored", *graded).estimate
-    monkeypatch.setattr(estimating, "BLOCK_CELLS", 800)
-    assert label_agreement("scored", *graded).estimate == whole
-    assert [estimating.resamples_for(count) for count in (10, 20_000, 10**7)] == [2_000, 500, 200]
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), st.floats(-1, 1, width=16)), min_size=4, max_size=40))
