@@ -116,9 +116,7 @@ def in_paper(data: DataSet) -> str:
 def published(data_sets: tuple[DataSet, ...]) -> dict[str, list[float | None]]:
     """The paper's systems with their figures × 100 for these data sets, None where the paper has none; empty without any."""
     names = [in_paper(data) for data in data_sets]
-    rows = {
-        system: [paper.TABLE_1[system].get(name, paper.TABLE_5[system].get(name)) for name in names] for system in paper.TABLE_1
-    }
+    rows = {system: [figures.get(name) for name in names] for system, figures in paper.TABLES_1_AND_5.items()}
     if "STSb" in names:
         rows |= {system: [figure if name == "STSb" else None for name in names] for system, figure in paper.TABLE_2.items()}
     return rows if any(names) else {}
