@@ -41,10 +41,15 @@ def folds():
     return np.arange(120) % 4
 
 
-def test_it_learns_and_gives_the_same_again(examples):
-    predicted = out_of_fold(examples)
-    assert spearman(predicted, examples.gold) > 0.85 and predicted.std() > 0.1
-    assert (predicted == out_of_fold(examples)).all()
+@pytest.fixture(scope="module")
+def whole(examples):
+    """What is predicted of all examples."""
+    return out_of_fold(examples)
+
+
+def test_it_learns_and_gives_the_same_again(examples, whole):
+    assert spearman(whole, examples.gold) > 0.85 and whole.std() > 0.1
+    assert (whole == out_of_fold(examples)).all()
 
 
 def test_neither_answers_nor_words_of_a_fold_reach_its_own_predictions(examples, folds):
@@ -68,16 +73,17 @@ def test_a_pair_that_occurs_again_is_not_trained_on_in_either_order(examples, fo
     assert (changed[folds == 0] == before[folds == 0]).all() and (changed[folds == 2] != before[folds == 2]).any()
 
 
-def test_a_subset_is_predicted_by_the_others(examples, shared_bench, tmp_path):
+def test_a_subset_is_predicted_by_the_others(examples, whole, shared_bench, tmp_path):
     subsets = tuple("abc"[row % 3] for row in range(120))
     own = np.array(subsets) == "a"
     changed = replace(examples, targets=np.where(own, 1 - examples.targets, examples.targets))
-    assert (out_of_fold(examples, subsets)[own] == out_of_fold(changed, subsets)[own]).all()
-    assert (out_of_fold(examples)[own] != out_of_fold(changed)[own]).any()
+    predicted = out_of_fold(examples, subsets)
+    assert (predicted[own] == out_of_fold(changed, subsets)[own]).all()
+    assert (whole[own] != out_of_fold(changed)[own]).any()
     system, store = load_system(shared_bench, SVR, Choice()), CellStore(tmp_path)
     plain, by_subset = PairSet("a", examples), PairSet("a", examples, subsets=subsets)
     cell = measure_cell(system, by_subset)
-    assert cell.model == LEARNS and cell.predicted == pytest.approx(out_of_fold(examples, subsets), abs=1e-6)
+    assert cell.model == LEARNS and cell.predicted == pytest.approx(predicted, abs=1e-6)
     store.put(system, by_subset, cell)
     assert store.get(system, by_subset) == cell and store.get(system, plain) is None
 
@@ -92,10 +98,7 @@ def test_too_few_pairs_and_other_examples_get_a_sentence(examples, shared_bench)
         load_system(shared_bench, SVR, Choice()).score(triplets)
     with pytest.raises(UserError, match="learn from 0 pairs"):
         out_of_fold(replace(examples, sentences=(["a cat"] * 120, ["a dog"] * 120)))
-
-
-def test_sentences_without_words_are_no_fault(examples):
-    marks = ["!" * row for row in range(1, 121)]
+    marks = ["!" * row for row in range(1, 121)]  # no words, which is no fault
     assert np.isfinite(out_of_fold(replace(examples, sentences=(marks, marks)))).all()
 
 
@@ -111,11 +114,11 @@ def test_labels_are_learnt_as_no_and_yes_and_stop_is_heard(examples):
         out_of_fold(examples, tick=stopped)
 
 
-def test_many_pairs_are_drawn_from(monkeypatch, examples):
+def test_many_pairs_are_drawn_from(monkeypatch, examples, whole):
     assert MOST_TRAINED == 5_000
-    whole = out_of_fold(examples)
     monkeypatch.setattr("sbert_app.grid.support_vectors.MOST_TRAINED", 60)
-    assert (out_of_fold(examples) != whole).any() and spearman(out_of_fold(examples), examples.gold) > 0.7
+    drawn = out_of_fold(examples)
+    assert (drawn != whole).any() and spearman(drawn, examples.gold) > 0.7
 
 
 def test_a_group_lies_in_one_fold_and_folds_are_about_equally_large():
@@ -124,15 +127,9 @@ def test_a_group_lies_in_one_fold_and_folds_are_about_equally_large():
     sizes = np.bincount(folds)
     assert len(sizes) == 10 and sizes.min() > 0.6 * sizes.max()
     assert all(len(set(folds[groups == group])) == 1 for group in range(28))
-
-
-def test_rows_of_their_own_are_shuffled_always_alike():
-    rows = np.arange(95)
+    assert sorted(np.bincount(cut(np.array([0, 0, 1, 1, 2]))).tolist()) == [1, 2, 2]  # fewer groups than folds
+    assert cut(np.zeros(3, np.int64)).tolist() == [0, 0, 0]
+    rows = np.arange(95)  # of their own: shuffled, always alike
     assert sorted(np.bincount(cut(rows)).tolist()) == [9] * 5 + [10] * 5
     assert (cut(rows) == cut(rows)).all()
     assert (np.diff(cut(rows)) != 0).sum() > 60  # not cut in the order of the file
-
-
-def test_with_fewer_groups_than_folds_each_is_a_fold():
-    assert sorted(np.bincount(cut(np.array([0, 0, 1, 1, 2]))).tolist()) == [1, 2, 2]
-    assert cut(np.zeros(3, np.int64)).tolist() == [0, 0, 0]
