@@ -1,19 +1,28 @@
-"""Files become data sets by their columns; what cannot be evaluated is a sentence, and the others go on."""
+"""Files become data sets by their columns, what cannot be evaluated a sentence; classes are also clusters and triplets."""
 
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.metrics import v_measure_score
 
 from sbert_app.errors import UserError
-from sbert_app.grid.data_set import CLASSES, PAIR_CLASSES, DataSet, PairSet
+from sbert_app.grid.cell import measure_cell, mistakes
+from sbert_app.grid.classes import Classes, clustered
+from sbert_app.grid.data_set import CLASSES, CLUSTERS, PAIR_CLASSES, DataSet, PairSet
 from sbert_app.grid.export import in_paper, published
-from sbert_app.grid.reading import by_tasks, read_data_set, read_folder
+from sbert_app.grid.loading import load_system
+from sbert_app.grid.reading import MOST_TRIPLETS, as_triplets, by_tasks, read_data_set, read_folder
+from sbert_app.grid.systems import WORD_VECTORS, Choice
 from sbert_app.labelled.example_set import Examples
+from sbert_app.labelled.labelled_sentences import LabelledSentences
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
+from tests.evaluating import own
 
 LIMITS = Limits()
+GENERATOR = np.random.default_rng(0)
 PAIRS = "sentence1\tsentence2\tscore\na cat sleeps\ta cat rests\t5\nit rains\tthe sun shines\t1\na dog\ta puppy\t4\n"
 CLASSED = "text\tlabel\n" + "".join(f"the cat number {i}\tanimal\nthe bill number {i}\tmoney\n" for i in range(14))
 
@@ -21,9 +30,8 @@ CLASSED = "text\tlabel\n" + "".join(f"the cat number {i}\tanimal\nthe bill numbe
 def test_the_task_is_known_by_the_columns(write):
     triplets = "anchor,positive,negative\nlate parcel,parcel is late,red apple\nred apple,a ripe apple,late parcel\n"
     ambiguous = "first,second,label\nthe parcel is late,my parcel came late,yes\nthe cat is here,a red apple fell,no\n"
-    titled = "text,label,title\n" + "".join(
-        f"the cat number {i},a,on cats again\nthe bill number {i},b,on bills again\n" for i in range(14)
-    )
+    rows = (f"the cat number {i},a,on cats again\nthe bill number {i},b,on bills again\n" for i in range(14))
+    titled = "text,label,title\n" + "".join(rows)
     files = {"a.tsv": PAIRS, "b.csv": triplets, "c.csv": ambiguous, "d.tsv": CLASSED, "e.csv": titled}
     sets = {name: read_data_set(read_table(write(name, content), LIMITS), LIMITS) for name, content in files.items()}
     assert [data.task for data in sets.values()] == ["scored", "triplets", "labelled", CLASSES, CLASSES]
@@ -31,13 +39,10 @@ def test_the_task_is_known_by_the_columns(write):
     assert sets["a.tsv"].size == 3 and sets["d.tsv"].size == 28
 
 
-def test_the_digest_tells_content_apart_not_names(write):
+def test_the_digest_tells_content_apart_and_which_label_means_the_same_not_names(write):
     one, same = (read_data_set(read_table(write(name, PAIRS), LIMITS), LIMITS) for name in ("a.tsv", "b.tsv"))
     other = read_data_set(read_table(write("c.tsv", PAIRS.replace("\t4", "\t3")), LIMITS), LIMITS)
     assert one.digest == same.digest != other.digest
-
-
-def test_the_digest_tells_which_label_means_the_same():
     sentences, targets = (["a", "b"], ["x", "y"]), np.array([0.0, 1.0])
     one, other = (PairSet("a", Examples("labelled", sentences, targets, np.arange(2), ("p", "q"), same)) for same in (0, 1))
     assert one.digest != other.digest
@@ -59,9 +64,8 @@ def test_a_folder_gives_its_data_sets_and_says_which_it_cannot_read(tmp_path):
     sets = {data.name: data for data in read if isinstance(data, DataSet)}
     assert set(sets) == {"a", "trec_train"} and sets["trec_train"].data.tested.tolist() == [28, 29]
     errors = sorted(str(error) for error in read if isinstance(error, UserError))
-    assert (
-        errors[0].startswith("one_class.csv: ") and "at least 12" not in errors[0] and errors[1].startswith("same.tsv: Every score")
-    )
+    assert errors[0].startswith("one_class.csv: ") and "at least 12" not in errors[0]
+    assert errors[1].startswith("same.tsv: Every score")
     with pytest.raises(UserError, match="holds no data sets"):
         list(read_folder(tmp_path / "nothing", LIMITS))
 
@@ -112,10 +116,66 @@ def test_the_papers_data_sets_are_known_by_name_and_size():
     def scored(name: str, size: int) -> DataSet:
         return PairSet(name, Examples("scored", (["a"] * size, ["b"] * size), np.zeros(size), np.arange(size)))
 
-    stsb = scored("stsb_test", 1_379)
+    stsb, mine = scored("stsb_test", 1_379), scored("mine", 5)
     assert in_paper(stsb) == "STSb" and in_paper(scored("stsb_dev", 1_500)) == "" and in_paper(scored("mine", 1_379)) == ""
-    assert published((stsb, scored("mine", 5)))["SBERT-NLI-base"] == [77.03, None]
-    assert (
-        published((stsb, scored("mine", 5)))["SBERT-STSb-base, trained on STSb"] == [84.67, None]
-        and published((scored("mine", 5),)) == {}
-    )
+    rows = published((stsb, mine))
+    assert rows["SBERT-NLI-base"] == [77.03, None] and rows["SBERT-STSb-base, trained on STSb"] == [84.67, None]
+    assert published((mine,)) == {}
+
+
+@pytest.fixture(scope="module")
+def notes():
+    return own("Notes by topic")
+
+
+def made(targets, test=None) -> Classes:
+    sentences = [f"sentence number {row}" for row in range(len(targets))]
+    return Classes("made", LabelledSentences(sentences, np.asarray(targets), ["a", "b", "c"], test, None))
+
+
+def test_unasked_sentences_are_classes_only(notes):
+    assert [data.task for data in by_tasks(notes, [])] == [CLASSES]
+    assert [data.task for data in by_tasks(notes, ["triplets", CLUSTERS])] == [CLUSTERS, "triplets"]
+    assert [data.name for data in by_tasks(notes, [CLUSTERS])] == ["Notes by topic as clusters"]
+    assert by_tasks(notes, ["scored"]) == []
+    assert len({data.digest for data in by_tasks(notes, [CLASSES, CLUSTERS, "triplets"])}) == 3
+
+
+def test_a_triplet_is_two_of_one_class_and_one_of_another():
+    data = made(np.repeat([0, 1, 1, 2], 900))
+    columns = as_triplets(data).columns
+    rows = np.array([[int(sentence.split()[-1]) for sentence in column] for column in columns])
+    anchors, positives, negatives = data.data.targets[rows]
+    assert rows.shape == (3, MOST_TRIPLETS) and len(set(rows[0].tolist())) == MOST_TRIPLETS
+    assert (anchors == positives).all() and (anchors != negatives).all() and (rows[0] != rows[1]).all()
+    assert columns == as_triplets(data).columns
+
+
+def test_only_tested_sentences_are_asked_for():
+    test = np.zeros(40, bool)
+    test[20:] = True
+    data = made(np.tile([0, 1], 20), test)
+    clusters, triplets = by_tasks(data, ["triplets", CLUSTERS])
+    assert {int(sentence.split()[-1]) for column in triplets.columns for sentence in column} <= set(range(20, 40))
+    assert clusters.size == 20
+    alone = made(np.repeat([0, 1], 20), test)  # the test part holds one class
+    assert by_tasks(alone, ["triplets", CLUSTERS]) == [] and len(by_tasks(alone, [CLASSES])) == 1
+
+
+def test_a_cluster_has_the_name_of_the_class_that_fits_best():
+    classes = GENERATOR.integers(0, 3, size=300) + 4  # of seven classes three are there
+    vectors = np.eye(3, dtype=np.float32)[classes - 4] + GENERATOR.normal(0, 0.05, size=(300, 3)).astype(np.float32)
+    assert (clustered(vectors, classes) == classes).all()
+    assert (clustered(vectors, classes) == clustered(vectors, classes)).all()
+
+
+def test_the_figure_of_clusters_is_scikit_learns(shared_bench, notes):
+    system, (data,) = load_system(shared_bench, WORD_VECTORS, Choice()), by_tasks(notes, [CLUSTERS])
+    cell = measure_cell(system, data)
+    assert data.measure == cell.measure == "v_measure" and cell.sentences == data.size
+    assert cell.value == pytest.approx(v_measure_score(notes.data.targets, cell.predicted), abs=1e-6)
+    assert 0.2 < cell.low < cell.value < cell.high < 0.9 and cell.samples.mean() == pytest.approx(cell.value, abs=1e-4)
+    assert cell.measures["accuracy"] == pytest.approx((cell.predicted == notes.data.targets).mean())
+    assert all(mistake.expected != mistake.given for mistake in mistakes(data, cell, 5))
+    guess = replace(system, embed=lambda sentences: GENERATOR.normal(size=(len(sentences), 8)).astype(np.float32))
+    assert measure_cell(guess, data).value < cell.low / 2
