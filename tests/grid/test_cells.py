@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from sbert_app.evaluation.metrics import resampled, share_positive
 from sbert_app.grid.cell import CellStore, measure_cell, mistakes
 from sbert_app.grid.data_set import PairSet
 from sbert_app.grid.loading import load_system
@@ -59,14 +58,6 @@ def test_best_and_what_may_be_as_good_by_chance(pairs, cells):
     assert few.amount == "19 pairs"
 
 
-def test_whole_groups_are_drawn():
-    predicted = np.array([1.0, 1, 1, -1, -1, -1])
-    ones = np.ones(6)
-    alone = resampled(share_positive, predicted, ones, np.arange(6))
-    grouped = resampled(share_positive, predicted, ones, np.array([0, 0, 0, 1, 1, 1]))
-    assert set(grouped.tolist()) == {0.0, 0.5, 1.0} and len(set(alone.tolist())) > 3
-
-
 def test_mistakes_come_worst_first_and_disagreements_favour_the_other(pairs, cells):
     (worst, *_) = mistakes(pairs, cells["guess"], 3)
     assert worst.expected.split()[0] in {f"{5 * gold:.3g}" for gold in pairs.examples.gold} and "closer than" in worst.given
@@ -91,10 +82,8 @@ def test_a_cell_is_kept_by_content_and_a_damaged_one_is_forgotten(tmp_path, pair
 
 
 def test_subsets_have_figures_of_their_own(write, shared_bench):
-    rows = [
-        f"the cat number {i}\tthe {'cat' if i % 3 else 'dog'} number {i}\t{i % 5}\t{'odd' if i % 2 else 'even'}\n"
-        for i in range(24)
-    ]
+    animals, kinds = ("dog", "cat", "cat"), ("even", "odd")
+    rows = [f"the cat number {i}\tthe {animals[i % 3]} number {i}\t{i % 5}\t{kinds[i % 2]}\n" for i in range(24)]
     table = read_table(write("a.tsv", "sentence1\tsentence2\tscore\tsubset\n" + "".join(rows)), Limits())
     data = read_data_set(table, Limits())
     cell = measure_cell(load_system(shared_bench, OVERLAP, Choice()), data)
