@@ -32,16 +32,14 @@ def grid(cell):
     return Grid((SBERT, CROSS), (EVERYDAY, TICKETS), {(SBERT, 0): sbert, (CROSS, 0): cross, (SBERT, 1): tickets, (CROSS, 1): "no"})
 
 
-def test_speeds_are_of_the_same_examples_in_one_unit(grid):
+def test_speeds_are_of_the_same_examples_in_one_unit_and_all_against_all_is_each_sentence_once_or_every_pair(grid):
     assert grid.unit == "pairs" and grid.speed(SBERT) == grid.speed(CROSS) == 120
-    page = grid_view.grid(grid, Choice())
-    assert "pairs a second" in page and "sentences a second" not in page and "extrapolated" in page
-
-
-def test_all_against_all_is_each_sentence_once_or_every_pair(grid):
+    with_ranker = replace(grid, systems=(SBERT, CROSS, BM25))  # which was not timed on these
+    assert with_ranker.speed(BM25) == 0 and with_ranker.all_pairs_seconds(BM25) is None
     assert grid.all_pairs_seconds(SBERT) == pytest.approx(10_000 / 240)
     assert grid.all_pairs_seconds(CROSS) == pytest.approx(49_995_000 / 120)
     page = grid_view.grid(grid, Choice())
+    assert "pairs a second" in page and "sentences a second" not in page and "extrapolated" in page
     assert "42 seconds" in page and "4 days 20 hours" in page
     figure = chart(grid, Choice())
     names = dict(zip(figure.data[1].text, figure.data[1].x, strict=True))
@@ -55,11 +53,6 @@ def test_triplets_are_two_pairs_for_a_cross_encoder_and_three_sentences_apart(ce
     assert grid.unit == "triplets" and grid.speed(CROSS) == 100
     assert grid.all_pairs_seconds(SBERT) == pytest.approx(10_000 / 300)
     assert grid.all_pairs_seconds(CROSS) == pytest.approx(49_995_000 / 200)
-
-
-def test_a_system_that_was_not_timed_on_the_common_sets_has_no_speed(grid):
-    with_ranker = replace(grid, systems=(SBERT, CROSS, BM25))
-    assert with_ranker.speed(BM25) == 0 and with_ranker.all_pairs_seconds(BM25) is None
 
 
 def test_a_mean_is_of_one_measure_only(cell):
@@ -88,31 +81,23 @@ def test_a_set_that_is_made_for_fine_tune_says_so(cell):
 
 
 def drawn(cell, points):
-    """The points of a chart of systems with these values and seconds."""
+    """The line and the points of a chart of systems with these values and seconds."""
     names = list(SYSTEMS)[: len(points)]
     cells = [replace(cell, value=value, sentences=1_000, seconds=seconds) for value, seconds in points]
     grid = Grid(tuple(names), (EVERYDAY,), {(name, 0): each for name, each in zip(names, cells, strict=True)})
-    return chart(grid, Choice()).data[1]
+    return chart(grid, Choice()).data
 
 
-def test_names_of_near_points_lie_apart(cell):
-    near = drawn(cell, [(0.80, 1.0), (0.802, 1.01), (0.798, 1.02), (0.2, 0.01)])
+def test_names_of_near_points_lie_apart_those_of_far_ones_above_to_the_right_but_not_over_the_edge(cell):
+    _, near = drawn(cell, [(0.80, 1.0), (0.802, 1.01), (0.798, 1.02), (0.2, 0.01)])
     assert len(set(near.textposition)) == 4 and len(near.x) == 4
-
-
-def test_names_of_far_points_lie_above_to_the_right_but_not_over_the_edge(cell):
-    far = drawn(cell, [(0.9, 1.0), (0.5, 0.01), (0.1, 0.0001)])
+    _, far = drawn(cell, [(0.9, 1.0), (0.5, 0.01), (0.1, 0.0001)])
     assert list(far.textposition) == ["top right", "top right", "bottom left"]
 
 
 def test_the_line_joins_the_systems_that_no_other_beats(cell):
-    cells = {
-        (SBERT, 0): replace(cell, value=0.9, sentences=100, seconds=1.0),
-        (OVERLAP, 0): replace(cell, value=0.5, sentences=900, seconds=1.0),
-        ("tf-idf", 0): replace(cell, value=0.4, sentences=500, seconds=1.0),
-    }
-    figure = chart(Grid((SBERT, OVERLAP, "tf-idf"), (EVERYDAY,), cells), Choice())
-    assert list(figure.data[0].y) == [90.0, 50.0] and len(figure.data[1].x) == 3
+    line, points = drawn(cell, [(0.9, 0.09), (0.5, 0.01), (0.4, 0.02)])
+    assert list(line.y) == [90.0, 50.0] and len(points.x) == 3
 
 
 def test_the_header_s_model_is_called_by_its_name(cell):
