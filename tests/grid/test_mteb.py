@@ -1,9 +1,9 @@
 """The figures of the grid are those of mteb, for the same vectors, on the app's own data; mteb reads the results that we write."""
 
-import csv
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sbert_app.grid.cell import measure_cell
@@ -31,16 +31,12 @@ MEASURES = {  # of a task: ours, mteb's
 
 def notes() -> DataSet:
     """40 questions about the field notes: the right note counts twice as much as others of its topic, season and difficulty."""
-    with (ASSETS / "examples" / "field_notes.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    with QUERIES.open(encoding="utf-8", newline="") as file:
-        queries = list(csv.DictReader(file))
-    texts = [row["text"] for row in rows]
-    kinds = [(row["topic"], row["season"], row["difficulty"]) for row in rows]
-    right = [texts.index(query["expected_text"]) for query in queries]
+    rows, asked = (pd.read_csv(path) for path in (ASSETS / "examples" / "field_notes.csv", QUERIES))
+    texts, kinds = rows["text"].tolist(), list(zip(rows["topic"], rows["season"], rows["difficulty"], strict=True))
+    right = list(map(texts.index, asked["expected_text"]))
     alike = [{row: 1.0 for row, kind in enumerate(kinds) if kind == kinds[best]} for best in right]
     relevant = [{**gains, best: 2.0} for gains, best in zip(alike, right, strict=True)]
-    return Retrieval("Field notes", Queries([query["query"] for query in queries], texts, relevant))
+    return Retrieval("Field notes", Queries(asked["query"].tolist(), texts, relevant))
 
 
 @pytest.mark.parametrize(
