@@ -5,9 +5,7 @@ from sentence_transformers import CrossEncoder as Theirs
 
 from sbert_app.errors import UserError
 from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.engine.hardware import choose_hardware
 
-FP32 = choose_hardware("cpu", "fp32")
 BATCH = 4  # of theirs, which pads: a long text in a batch of 32 costs ten seconds
 
 
@@ -26,9 +24,9 @@ def pairs(sentences):
     return [*zip(sentences[:30], sentences[30:60], strict=True), ("", "blank"), ("long " * 600, "short")]
 
 
-def test_scores_equal_sentence_transformers_also_after_saving(saved, pairs, tmp_path):
+def test_scores_equal_sentence_transformers_also_after_saving(saved, pairs, tmp_path, cpu):
     theirs, folder = saved
-    ours, expected = CrossEncoder.from_folder(folder, FP32), theirs.predict(pairs, batch_size=BATCH)
+    ours, expected = CrossEncoder.from_folder(folder, cpu), theirs.predict(pairs, batch_size=BATCH)
     scores = ours.score(pairs)
     assert scores.shape == expected.shape and np.abs(scores - expected).max() < 1e-5
     assert np.abs(scores[:5] - ours.score([(b, a) for a, b in pairs[:5]])).max() > 1e-6  # the two sentences are told apart
@@ -52,9 +50,9 @@ CONFIGS = {
 
 @pytest.mark.parametrize("labels", [1, 3])
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
-def test_the_activation_is_that_of_the_config_in_both_spellings(cross_folder, tmp_path, pairs, labels, config):
+def test_the_activation_is_that_of_the_config_in_both_spellings(cross_folder, tmp_path, pairs, labels, config, cpu):
     folder = cross_folder(tmp_path / "cross", labels, **config)
-    ours, expected = CrossEncoder.from_folder(folder, FP32), Theirs(str(folder), device="cpu").predict(pairs[:12])
+    ours, expected = CrossEncoder.from_folder(folder, cpu), Theirs(str(folder), device="cpu").predict(pairs[:12])
     scores = ours.score(pairs[:12])
     assert scores.shape == expected.shape and np.abs(scores - expected).max() < 1e-5
     assert (ours.bounds == (0, 1)) == (scores.min() >= 0 and scores.max() <= 1)  # its logits leave this range
@@ -62,25 +60,25 @@ def test_the_activation_is_that_of_the_config_in_both_spellings(cross_folder, tm
 
 @pytest.mark.parametrize(("labels", "activation"), [(1, torch.nn.Identity()), (3, torch.nn.Sigmoid())])
 def test_the_activation_that_sentence_transformers_saves_beside_the_config_is_read_and_kept(
-    cross_folder, tmp_path, pairs, labels, activation
+    cross_folder, tmp_path, pairs, labels, activation, cpu
 ):
     plain = str(cross_folder(tmp_path / "cross", labels))
     Theirs(plain, device="cpu", activation_fn=activation).save_pretrained(tmp_path / "theirs")
-    ours = CrossEncoder.from_folder(tmp_path / "theirs", FP32)
+    ours = CrossEncoder.from_folder(tmp_path / "theirs", cpu)
     expected = Theirs(str(tmp_path / "theirs"), device="cpu").predict(pairs[:12])
     assert np.abs(ours.score(pairs[:12]) - expected).max() < 1e-5
     ours.save(tmp_path / "ours")
     assert np.abs(Theirs(str(tmp_path / "ours"), device="cpu").predict(pairs[:12]) - expected).max() < 1e-5
-    assert np.abs(ours.cast(FP32).score(pairs[:12]) - expected).max() < 1e-5
+    assert np.abs(ours.cast(cpu).score(pairs[:12]) - expected).max() < 1e-5
 
 
 @pytest.mark.parametrize("content", [[], "x", {"activation_fn": 7}, {"activation_fn": None}])
-def test_an_activation_of_another_kind_is_left_out(cross_folder, tmp_path, content):
+def test_an_activation_of_another_kind_is_left_out(cross_folder, tmp_path, content, cpu):
     folder = cross_folder(tmp_path / "cross", sentence_transformers=content)
-    assert CrossEncoder.from_folder(folder, FP32).bounds == (0, 1)
+    assert CrossEncoder.from_folder(folder, cpu).bounds == (0, 1)
 
 
-def test_an_activation_that_is_not_computed_here_is_named(cross_folder, tmp_path):
+def test_an_activation_that_is_not_computed_here_is_named(cross_folder, tmp_path, cpu):
     folder = cross_folder(tmp_path / "cross", sentence_transformers={"activation_fn": "torch.nn.modules.activation.Tanh"})
     with pytest.raises(UserError, match=r"'cross' ends in the activation 'Tanh'\. This app computes Sigmoid and Identity: choose"):
-        CrossEncoder.from_folder(folder, FP32)
+        CrossEncoder.from_folder(folder, cpu)
