@@ -1,5 +1,6 @@
-"""InferSent's BiLSTM and the deep averaging network: what they compute, how they are saved, and what damage does to them."""
+"""InferSent's BiLSTM and the deep averaging network: what they compute, how they are saved and damaged; files of word vectors."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -10,10 +11,10 @@ from sentence_transformers.sentence_transformer.modules import LSTM, Dense, Pool
 
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.registry import Registry
+from sbert_app.models.words.vectors import WordVectors, words
 from sbert_app.settings import Settings
 from sbert_app.timing.experiment import cross_encoder_like
 from tests.models.test_damaged import rewrite
@@ -38,15 +39,6 @@ def saved(registry, tmp_path):
         return tmp_path / "saved"
 
     return save
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_embedding_does_not_depend_on_the_batch(registry, name):
-    encoder = registry.encoder(name)
-    alone = np.vstack([encoder.encode([sentence]) for sentence in SENTENCES])
-    padded = at_once(encoder.embed)(encoder.pad(encoder.tokenize(SENTENCES)))().numpy()
-    assert encoder.encode(SENTENCES).shape == (4, 512) and np.abs(padded - alone).max() < 1e-6
-    assert np.abs(alone[0] - alone[1]).max() > 0.01
 
 
 def test_infersent_equals_the_lstm_of_sentence_transformers(registry):
@@ -183,3 +175,32 @@ def test_a_dense_layer_is_checked_as_the_rest_of_a_model(registry, saved):
     (folder / "2_Dense" / "model.safetensors").rename(folder / "2_Dense" / "pytorch_model.bin")
     with pytest.raises(UserError, match="as a pickle"):
         registry.encoder(str(folder))
+
+
+FILE = "the 1 0\ncat 0 1\nCat 9 9\ncat 5 5\n, 3 3\n"
+
+
+def test_a_sentence_is_the_mean_of_its_known_words(write):
+    vectors = WordVectors.read(write("small.txt", FILE), {"the", "cat", "sleeps"})
+    ((rows, embeddings),) = vectors.stream(["The cat, the cat", "the", "", "a dog"])
+    assert rows.tolist() == [0, 1, 2, 3] and vectors.name == "small.txt"
+    assert embeddings.tolist() == [[0.5, 0.5], [1, 0], [0, 0], [0, 0]]
+    assert words("Don't, Über-cat!") == ["don", "t", "über", "cat"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("the 1 0\ncat 0 1 2\n", "line 2"),
+        ("the one two\n", "line 1"),
+        ("the nan 1\n", "line 1"),
+        ("the\n", "line 1"),
+        ("hund 1 0\n", "no vector for any word"),
+        ("", "no vector for any word"),
+        (b"\xff\xfe\x00", "cannot be read"),
+        (gzip.compress(np.random.default_rng(0).bytes(4000).hex().encode())[:900], "cannot be read"),
+    ],
+)
+def test_what_is_no_file_of_word_vectors_gets_a_sentence(write, content, message):
+    with pytest.raises(UserError, match=message):
+        WordVectors.read(write("bad.txt" if content[:1] != b"\x1f" else "cut.txt.gz", content), {"the", "cat"})
