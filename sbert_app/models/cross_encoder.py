@@ -47,8 +47,9 @@ class CrossEncoder(OnEngine):
         name = name or folder.name
         read = partial(load_transformer, folder, hardware, CLASSIFIER_CLASS, name=name)
         model, tokenizer = read() if weights else load_without_weights(folder, name)
-        if activation := _saved_activation(folder, name):
-            model.config.sentence_transformers = {"activation_fn": activation}
+        saved = _activation_in(read_json(folder / "config_sentence_transformers.json", name))  # by its later versions
+        if saved.startswith(TORCH):
+            model.config.sentence_transformers = {"activation_fn": saved}
         cross = cls(name, model, tokenizer, hardware, purpose(folder, name, cls.kind))
         cross.folder, cross.reader = folder, lambda: read()[0]
         return cross
@@ -150,12 +151,11 @@ def _activation_name(config: Any, model: str) -> str:
     A class outside torch is not run, as in sentence-transformers. Raises UserError for another one of torch than ACTIVATIONS.
     """
     default = "Sigmoid" if config.num_labels == 1 else "Identity"
-    settings = getattr(config, "sentence_transformers", None)
-    configured = settings.get("activation_fn") if isinstance(settings, dict) else None
-    configured = configured or getattr(config, "sbert_ce_default_activation_function", None)
-    if not str(configured).startswith(TORCH):
+    configured = _activation_in(getattr(config, "sentence_transformers", None))
+    configured = configured or str(getattr(config, "sbert_ce_default_activation_function", None))
+    if not configured.startswith(TORCH):
         return default
-    name = str(configured).rsplit(".", 1)[-1]
+    name = configured.rsplit(".", 1)[-1]
     if name not in ACTIVATIONS:
         raise UserError(
             f"The cross-encoder {quoted(model)} ends in the activation {quoted(name)}. This app computes "
@@ -164,8 +164,6 @@ def _activation_name(config: Any, model: str) -> str:
     return name
 
 
-def _saved_activation(folder: Path, name: str) -> str:
-    """The activation in config_sentence_transformers.json, where later versions of sentence-transformers write it; else ""."""
-    settings = read_json(folder / "config_sentence_transformers.json", name)
-    configured = str(settings.get("activation_fn") if isinstance(settings, dict) else None)
-    return configured if configured.startswith(TORCH) else ""
+def _activation_in(settings: Any) -> str:
+    """The activation that settings of sentence-transformers name, "" if they name none."""
+    return str(settings.get("activation_fn") or "") if isinstance(settings, dict) else ""
