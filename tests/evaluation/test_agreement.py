@@ -61,14 +61,11 @@ def test_two_values_are_measured_as_scikit_learn_does_and_the_threshold_does_wha
     assert threshold.majority == max(gold.mean(), 1 - gold.mean())
 
 
-def test_a_threshold_has_as_few_decimals_as_separate_the_pairs():
+def test_a_threshold_has_as_few_decimals_as_separate_the_pairs_and_where_none_helps_there_is_none():
     predicted, gold = np.array([0.9134, 0.7123, 0.42, 0.1]), np.array([1.0, 1, 0, 0])
     assert best_threshold(predicted, gold).value == 0.71 and best_threshold(predicted, gold).helps
     assert shortest_between(0.7112, 0.7116) == 0.7113 or shortest_between(0.7112, 0.7116) == 0.7116
     assert shortest_between(-0.2, -0.1) == -0.1
-
-
-def test_where_no_threshold_helps_there_is_none():
     useless = best_threshold(np.array([0.1, 0.2, 0.3, 0.4]), np.array([1.0, 0, 0, 0]))
     assert useless.value is None and useless.majority == useless.accuracy == 0.75 and not useless.helps
     assert best_threshold(np.array([0.1, 0.2, 0.3]), np.array([1.0, 1, 1])).value is None
