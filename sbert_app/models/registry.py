@@ -137,7 +137,7 @@ class Registry:
         """A separate fp32 copy of a model of any kind, for training: the shared one is never changed."""
         name = plain_name(name) or DEFAULT_ENCODER
         of: Any = {POLY: PolyEncoder, CrossEncoder.kind: CrossEncoder}.get(self.kind(name), Encoder)
-        return self._read(of, name, LOADERS.get(name, of.from_folder), replace(self.hardware, dtype=torch.float32))
+        return self._read(name, LOADERS.get(name, of.from_folder), replace(self.hardware, dtype=torch.float32))
 
     def _get(self, of: type[Model], name: str) -> Model:
         key = of.kind, plain_name(name) or DEFAULT_ENCODER
@@ -172,7 +172,7 @@ class Registry:
         if name == DEFAULT_ENCODER and self.hardware.device.type == "cpu":
             load = bundled_encoder
         if is_untrained(name) or (self.settings.hosted and RUN_NAME.fullmatch(name)):  # a deleted run leaves no copy
-            return self._read(of, name, load, self.hardware)
+            return self._read(name, load, self.hardware)
         base: tuple[Path, ...] = (finding.checked_bundled_folder(),) if name == DEFAULT_CROSS_ENCODER else ()
         folders = (*base, self.folder(name))
         if (ready := self.acceleration.ready(of.kind, folders)) is not None:
@@ -181,16 +181,15 @@ class Registry:
             model.use(engine)
             log.info("loaded %s %s on %s", of.kind, Private(name), model.runs_on)
             return tested(model)
-        model = self._read(of, name, load, self.hardware)
+        model = self._read(name, load, self.hardware)
         log.info("loaded %s %s on %s", of.kind, Private(name), self.hardware)
         self.acceleration.begin(model, folders)
         return model
 
-    def _read(self, of: type[Model], name: str, load: Callable[..., Model], hardware: Hardware) -> Model:
-        if is_untrained(name):
-            made: Any = untrained(name, hardware, files=not self.settings.hosted)
-            return tested(made)
-        return tested(load(self.folder(name), hardware, name))
+    def _read(self, name: str, load: Callable[..., Model], hardware: Hardware) -> Model:
+        hosted = self.settings.hosted
+        made: Any = untrained(name, hardware, not hosted) if is_untrained(name) else load(self.folder(name), hardware, name)
+        return tested(made)
 
     def folder(self, name: str) -> Path:
         """Where the model of that name is. Raises UserError for an unknown name."""
