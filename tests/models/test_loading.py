@@ -79,7 +79,7 @@ def test_a_model_that_fails_its_first_batch_is_not_kept(registry, monkeypatch):
     assert registry.encoder().encode(["a"]).shape == (1, 384)
 
 
-def test_a_number_type_that_is_not_the_wanted_one_is_an_error(model_folder):
+def test_a_number_type_that_is_not_the_wanted_one_is_an_error_but_of_what_is_never_saved(model_folder):
     model = Encoder.from_folder(model_folder, choose_hardware("cpu", "fp32")).transformer
     cast(model, torch.bfloat16)
     assert {p.dtype for p in model.parameters()} == {torch.bfloat16}
@@ -90,9 +90,6 @@ def test_a_number_type_that_is_not_the_wanted_one_is_an_error(model_folder):
 
     with pytest.raises(RuntimeError, match="expected torch.bfloat16"):
         cast(Stubborn(2, 2), torch.bfloat16)
-
-
-def test_what_is_computed_and_never_saved_keeps_its_digits():
     module = torch.nn.Linear(2, 2)
     module.register_buffer("angles", torch.tensor([0.1]), persistent=False)
     cast(module, torch.bfloat16)
