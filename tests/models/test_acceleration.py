@@ -117,14 +117,6 @@ def test_pooling_leaves_the_other_cores_to_the_other_batches(fast):
         torch.set_num_threads(threads)
 
 
-def test_nothing_computes_after_a_stream_is_closed(fast, sentences):
-    stream = fast.stream(sentences)
-    next(stream)
-    assert fast.engine._running
-    stream.close()
-    assert not fast.engine._running
-
-
 def test_a_job_that_began_on_torch_gives_every_core_a_batch_once_the_faster_engine_is_there(fast, sentences):
     model = fast.on(fast.torch_engine)
     stream = model.stream(sentences[:400])
@@ -143,7 +135,12 @@ def test_a_process_that_converts_nothing_does_not_wait_for_one_that_converts(tmp
     assert asked.result() is None
 
 
-def test_a_batch_that_cannot_start_is_not_waited_for(fast):
+def test_nothing_computes_after_a_stream_is_closed_and_a_batch_that_cannot_start_is_not_waited_for(fast, sentences):
+    stream = fast.stream(sentences)
+    next(stream)
+    assert fast.engine._running
+    stream.close()
+    assert not fast.engine._running
     features = fast.pad([[101, 7592, 102]])
     with pytest.raises(KeyError):
         fast.engine.start({"input_ids": features["input_ids"]}, lambda tokens, _: tokens)
@@ -212,18 +209,15 @@ def test_a_model_found_right_before_starts_without_transformers_models(home, tmp
     assert registry.acceleration.ready("encoder", (model_folder,)) is None
 
 
-def test_a_changed_byte_is_noticed_and_the_network_deleted(home, tmp_path, model_folder):
+def test_another_model_gets_another_network_and_one_with_a_changed_byte_is_deleted(home, tmp_path, model_folder):
+    changed = Path(shutil.copytree(model_folder, tmp_path / "changed"))
+    (changed / "config.json").write_text((changed / "config.json").read_text() + "\n")
+    assert network("encoder", (changed,), home, threading.Event(), converts=False) is None
     copied = shutil.copytree(home, tmp_path / "openvino")
     path = network("encoder", (model_folder,), copied, threading.Event())
     flip(path.with_suffix(".bin"))
     assert network("encoder", (model_folder,), copied, threading.Event(), converts=False) is None
     assert not path.parent.exists()
-
-
-def test_another_model_gets_another_network(home, model_folder, tmp_path):
-    changed = Path(shutil.copytree(model_folder, tmp_path / "changed"))
-    (changed / "config.json").write_text((changed / "config.json").read_text() + "\n")
-    assert network("encoder", (changed,), home, threading.Event(), converts=False) is None
 
 
 def test_a_deleted_model_leaves_no_network_that_holds_its_weights(home, tiny, tmp_path):
@@ -238,8 +232,7 @@ def test_a_deleted_model_leaves_no_network_that_holds_its_weights(home, tiny, tm
 
 
 def test_what_does_not_convert_stays_on_torch_and_says_why(tmp_path, tiny, model_folder, cpu, encoder, caplog):
-    broken = Path(shutil.copytree(tiny, tmp_path / "broken"))
-    (broken / "config.json").unlink()
+    broken = Path(shutil.copytree(tiny, tmp_path / "broken", ignore=shutil.ignore_patterns("config.json")))
     model = Encoder.from_folder(model_folder, cpu)
     acceleration = Acceleration(tmp_path / "openvino", cpu, patience=0)
     with caplog.at_level(logging.WARNING):
