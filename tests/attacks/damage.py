@@ -25,12 +25,7 @@ from tests.attacks.small_home import BASE, SAVED, SENTENCES, Ids, build, index, 
 from tests.damaging import flip
 from tests.searching import search
 
-QUERY = "the card cannot be found"
 random = np.random.default_rng(0)
-
-
-class UnnoticedError(Exception):
-    """Another result than that of the whole home, and no word about it."""
 
 
 # Damages: change the file at a path
@@ -69,15 +64,11 @@ class Visit:
     ids: Ids
     bench: Workbench
 
-    @classmethod
-    def begin(cls, home: Path, ids: Ids) -> "Visit":
-        return cls(ids, Workbench(settings(home)))
-
     def encode(self, model: str) -> Any:
         return self.bench.device.encode(self.bench.registry.encoder(model), SENTENCES[:3]).tolist()
 
     def search(self, session: str) -> Any:
-        hits = search(self.bench, session, QUERY, 5, ranking="hybrid").hits
+        hits = search(self.bench, session, "the card cannot be found", 5, ranking="hybrid").hits
         return [(hit.row, hit.sentence, round(hit.score, 5)) for hit in hits]
 
     def corpora(self) -> Any:
@@ -183,10 +174,10 @@ def concerned(path: Path, need: str | None, ids: Ids) -> bool:
 
 def expectations(home: Path, ids: Ids) -> dict[str, Any]:
     """What each check gives in the whole home."""
-    visit = Visit.begin(home, ids)
+    visit = Visit(ids, Workbench(settings(home)))
     values = {name: getattr(visit, name)() for name in CHECKS}
     if values["resume"] != np.round(values["finished"][1].after, 5).tolist():
-        raise UnnoticedError("the resumed run differs from the one that was not interrupted")
+        raise RuntimeError("the resumed run differs from the one that was not interrupted")
     return values
 
 
@@ -196,8 +187,7 @@ def attack(home: Path, whole: Path, ids: Ids, case: tuple[Path, str, Callable[[P
     shutil.rmtree(home)
     shutil.copytree(whole, home)
     damage(home / path)
-    outcomes = []
-    visit = Visit.begin(home, ids)
+    outcomes, visit = [], Visit(ids, Workbench(settings(home)))
     for check, need in CHECKS.items():
         if check == "resume" and not concerned(path, need, ids):
             continue  # half a second each

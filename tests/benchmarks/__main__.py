@@ -18,7 +18,7 @@ SUITES = {  # each a function of a module beside this one
     "speed": "speed.report",
     "engines": "engines.report",
     "commands": "commands.report",
-    "search": "search.report",
+    "search": "speed.search",
     "training": "training.speed",
     "map": "cluster_map.report",
     "duplicates": "duplicates.report",
@@ -30,9 +30,9 @@ LONG = {  # these train, or work, for long: only when they are asked for
     "rerank": "quality.reranked",
     "ranking": "ranking.report",
     "cross_encoder": "cross_encoder.report",
-    "transfer": "transfer.report",
+    "transfer": "quality.transfer",
     "collections": "collections.report",
-    "stores": "stores.report",
+    "stores": "collections.stores",
     "memory": "memory.report",
 }
 PACKAGES = ("torch", "transformers", "openvino", "onnxruntime", "sentence-transformers")

@@ -45,8 +45,7 @@ def arguments() -> tuple[Examples, dict[str, Rows]]:
     """The graded pairs, and the fold of each by protocol. A pair that occurs twice lies in one fold."""
     rows = data.rows("argument/ukp_aspect")
     targets = np.array([GRADES[row["label4"]] for row in rows]) / max(GRADES.values())
-    sentences = [row["sentence1"] for row in rows], [row["sentence2"] for row in rows]
-    examples = Examples("scored", sentences, targets, np.arange(1, len(rows) + 1))
+    examples = data.examples("scored", rows, targets)
     groups = {"10-fold": pair_groups(examples), "cross-topic": column_groups([row["topic"] for row in rows])}
     return examples, {protocol: cut(groups[protocol]) for protocol in groups}
 

@@ -7,47 +7,100 @@ No pair of STSb dev or test is trained on; dev chooses the checkpoints, test is 
 """
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
 
 from sbert_app.evaluation.agreement import spearman
+from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.labelled.examples import Examples
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.files.finding import CROSS_ENCODER, bundled_folder
-from sbert_app.training.crossing import pairs_of
+from sbert_app.models.files.layout import write_json
+from sbert_app.models.loading import LOADING
+from sbert_app.training.crossing import PairTrainee, pairs_of
 from sbert_app.training.options import TrainingOptions
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.training.siamese import gather
+from sbert_app.vectors import Rows, Vectors, unit_rows
 from tests.benchmarks import data
-from tests.benchmarks.crossing import CrossEncoderTrainee, add_adapter, save_adapter
 from tests.benchmarks.training import HARDWARE, fit, train
 
 BASE = "sentence-transformers/all-MiniLM-L6-v2"
-RANK = 32
+HEAD = ("pooler", "classifier")  # trained in full: random, or trained for another task
+RANK = 32  # of the LoRA adapter
 LABELS = ("contradiction", "entailment", "neutral")
 NLI = ("snli/train_subset", "snli_cad/revised_train", "multinli/taxinli_from_mnli_train")
-NEIGHBOURS = {"nli": 45_000, "stsb": 40_000, "topics/stackoverflow_titles": 15_000}
+NEIGHBOURS = 45_000, 40_000, 15_000  # pairs of near sentences of NLI, STSb train and Stack Overflow titles
 TEACHERS = (
     ("regression", TrainingOptions(epochs=2, batch_size=16, learning_rate=2e-5, seed=0)),
     ("cosent", TrainingOptions(epochs=3, batch_size=32, learning_rate=5e-5, seed=1)),
     ("cosent", TrainingOptions(epochs=3, batch_size=32, learning_rate=5e-5, seed=2)),
 )
-CROSS_NLI = TrainingOptions(epochs=1, batch_size=32, learning_rate=5e-4, head_rate=5e-4)
-CROSS_SILVER = TrainingOptions(epochs=1, batch_size=32, learning_rate=5e-4, head_rate=5e-4)
+CROSS_NLI = CROSS_SILVER = TrainingOptions(epochs=1, batch_size=32, learning_rate=5e-4, head_rate=5e-4)
 CROSS_GOLD = TrainingOptions(epochs=2, batch_size=32, learning_rate=2e-4, head_rate=2e-4)
 GOLD_WEIGHT = 0.7  # the rest of the last stage's target is the teachers' score: it evens out the noise of single annotations
 STAGES = Path(".bench") / "cross_encoder"
 
 
+class CrossEncoderTrainee(PairTrainee):
+    """As the app's, but frozen weights stay frozen, and labelled pairs may have one output per label (cross-entropy)."""
+
+    def __init__(self, cross: CrossEncoder, train: Examples, dev: Examples) -> None:
+        self.encoder, self.module, self._dev = cross, cross.transformer, dev
+        self._rows, self._dev_rows = cross.tokenize(pairs_of(train)), cross.tokenize(pairs_of(dev))
+        self.lengths = np.array([len(row.ids) for row in self._rows], dtype=np.int64)
+        self._scored = cross.labels == 1
+        self.objective = nn.BCEWithLogitsLoss() if self._scored else nn.CrossEntropyLoss()
+        targets = train.gold.astype(np.float32) if self._scored else train.targets.astype(np.int64)
+        self._targets = torch.from_numpy(targets).to(cross.hardware.device)
+
+    def head(self) -> list[nn.Parameter]:
+        return [p for name, p in self.module.named_parameters() if p.requires_grad and "classifier" in name]
+
+    def loss(self, outputs: Tensor, rows: Rows) -> Tensor:
+        """outputs: (b, labels) logits."""
+        return self.objective(outputs[:, 0] if self._scored else outputs, self._targets[torch.from_numpy(rows)])
+
+    def evaluate(self) -> Iterator[float | None]:
+        """Yield None per dev batch, then Spearman (scored) or average precision of the positive label (labelled)."""
+        cross, lengths, kind = self.encoder, [len(row.ids) for row in self._dev_rows], self._dev.kind
+        logits = yield from gather(cross.on_torch(self._dev_rows, lengths, cross.logits), len(lengths), cross.labels)
+        values = logits[:, 0 if self._scored else self._dev.positive].astype(float)
+        yield measure(kind, values, self._dev.gold)[next(iter(METRICS[kind]))]
+
+
+def add_adapter(cross: CrossEncoder) -> CrossEncoder:
+    """Freeze all weights but the head, and add a LoRA adapter to every linear layer of the blocks; it shares the weights."""
+    with LOADING:
+        from peft import LoraConfig, get_peft_model
+
+        torch.manual_seed(0)
+        linear = [name for name, module in cross.transformer.named_modules() if isinstance(module, nn.Linear)]
+        inner = [name for name in linear if not any(part in name for part in HEAD)]
+        config = LoraConfig(task_type="SEQ_CLS", r=RANK, lora_alpha=2 * RANK, target_modules=inner, modules_to_save=list(HEAD))
+        return CrossEncoder(cross.name, get_peft_model(cross.transformer, config), cross.tokenizer, cross.hardware)
+
+
+def save_adapter(cross: CrossEncoder, folder: Path) -> None:
+    """Write the adapter and the head only, in half precision, for `CrossEncoder.from_adapter`."""
+    cross.transformer.peft_config["default"].base_model_name_or_path = BASE  # otherwise a local path
+    cross.transformer.save_pretrained(folder, safe_serialization=True)
+    weights = load_file(folder / "adapter_model.safetensors")
+    save_file({name: weight.half() for name, weight in weights.items()}, folder / "adapter_model.safetensors")
+    (folder / "README.md").unlink(missing_ok=True)  # peft's empty template
+    write_json(folder / "labels.json", {"labels": cross.labels})
+
+
 def labelled(*names: str) -> Examples:
     """NLI parts in one; rows without one of the three labels are left out."""
     rows = [row for name in names for row in data.rows(name) if row["label"] in LABELS]
-    targets = np.array([LABELS.index(row["label"]) for row in rows], dtype=np.float64)
-    sentences = [row["sentence1"] for row in rows], [row["sentence2"] for row in rows]
-    return Examples("labelled", sentences, targets, np.arange(1, len(rows) + 1), LABELS, LABELS.index("entailment"))
+    return data.examples("labelled", rows, [LABELS.index(row["label"]) for row in rows], LABELS, LABELS.index("entailment"))
 
 
 def embed(encoder: Encoder, sentences: list[str]) -> Vectors:
@@ -93,25 +146,20 @@ def neighbours(encoder: Encoder, sentences: list[str], count: int, generator: np
 def silver(teachers: Teachers, near: Encoder, train: Examples, nli: Examples, judges: list[Examples]) -> Examples:
     """Pairs with the teachers' scores: NLI pairs, and near sentences of NLI, STSb train and Stack Overflow titles."""
     generator = np.random.default_rng(0)
-    pools = {
-        "nli": sorted({*nli.sentences[0], *nli.sentences[1]}),
-        "stsb": sorted({*train.sentences[0], *train.sentences[1]}),
-        "topics/stackoverflow_titles": sorted({row["text"] for row in data.rows("topics/stackoverflow_titles")}),
-    }
-    pairs = list(zip(*nli.sentences, strict=True))
-    for name, sentences in pools.items():
-        pairs += neighbours(near, sentences, NEIGHBOURS[name], generator)
+    titles = [row["text"] for row in data.rows("topics/stackoverflow_titles")]
+    pairs = pairs_of(nli)
+    for count, columns in zip(NEIGHBOURS, (nli.sentences, train.sentences, [titles]), strict=True):
+        pairs += neighbours(near, sorted(set().union(*columns)), count, generator)
     pairs = [(a, b) for a, b in dict.fromkeys(pairs) if a != b]
     examples = Examples("scored", ([a for a, _ in pairs], [b for _, b in pairs]), np.zeros(len(pairs)), np.arange(len(pairs)))
     judged = {pair for judge in judges for place in range(len(judge)) for pair in judge.pairs_of(place)}
-    free = np.array([place for place in range(len(pairs)) if judged.isdisjoint(examples.pairs_of(place))])
-    examples = examples.take(free)
+    examples = examples.take(np.array([place for place in range(len(pairs)) if judged.isdisjoint(examples.pairs_of(place))]))
     return replace(examples, targets=teachers.score(*examples.sentences))
 
 
 def student(labels: int, before: CrossEncoder | None = None) -> CrossEncoder:
     """A fresh head on the adapter of the stage before."""
-    cross = add_adapter(CrossEncoder.untrained(bundled_folder(), HARDWARE, labels), RANK)
+    cross = add_adapter(CrossEncoder.untrained(bundled_folder(), HARDWARE, labels))
     if before:
         parameters = dict(cross.transformer.named_parameters())
         with torch.no_grad():
@@ -129,7 +177,7 @@ def both_orders(examples: Examples) -> Examples:
 
 def report() -> dict[str, object]:
     start = time.perf_counter()
-    stsb, dev, test, nli = data.stsb("train"), data.stsb("dev"), data.stsb("test"), labelled(*NLI)
+    (stsb, dev, test), nli = (data.scored(f"stsb/{part}") for part in ("train", "dev", "test")), labelled(*NLI)
     seconds = {}
 
     def lap(name: str) -> None:
@@ -145,12 +193,12 @@ def report() -> dict[str, object]:
     scores = silver(teachers, encoders[0], stsb, nli, [dev, test])
     cross = student(1, cross)
     silver_dev = fit(CrossEncoderTrainee(cross, scores, dev), CROSS_SILVER)
-    save_adapter(cross, STAGES / "silver", BASE)
+    save_adapter(cross, STAGES / "silver")
     lap("silver")
     mixed = replace(stsb, targets=GOLD_WEIGHT * stsb.targets + (1 - GOLD_WEIGHT) * teachers.score(*stsb.sentences))
     gold_dev = fit(CrossEncoderTrainee(cross, both_orders(mixed), dev), CROSS_GOLD)
     cross.transformer.eval()
-    save_adapter(cross, STAGES / "gold", BASE)
+    save_adapter(cross, STAGES / "gold")
     lap("gold")
     scored_test = CrossEncoder.from_adapter(bundled_folder(), STAGES / "gold", HARDWARE).score(pairs_of(test))
     return {

@@ -5,10 +5,12 @@ import gzip
 import os
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sbert_app.grid.ranking import Retrieval
 from sbert_app.grid.reading import read_folder
@@ -27,16 +29,21 @@ def rows(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def pairs(name: str) -> tuple[list[str], list[str], list[float]]:
-    """Both sentences and the gold score of a scored set."""
+def columns(table: Iterable[dict[str, str]]) -> tuple[list[str], list[str]]:
+    """Both sentences of each pair."""
+    first, second = ([row[name] for row in table] for name in ("sentence1", "sentence2"))
+    return first, second
+
+
+def examples(kind: str, table: Sequence[dict[str, str]], targets: ArrayLike, *labels: Any) -> Examples:
+    """All pairs of a table."""
+    return Examples(kind, columns(table), np.array(targets, np.float64), np.arange(1, len(table) + 1), *labels)
+
+
+def scored(name: str, low: int = 0) -> Examples:
+    """Pairs with scores of low..5 as 0..1."""
     table = rows(name)
-    return [r["sentence1"] for r in table], [r["sentence2"] for r in table], [float(r["score"]) for r in table]
-
-
-def stsb(name: str) -> Examples:
-    """An STSb part, every row, scores as 0..1."""
-    first, second, gold = pairs(f"stsb/{name}")
-    return Examples("scored", (first, second), np.array(gold) / 5, np.arange(1, len(gold) + 1))
+    return examples("scored", table, [(float(row["score"]) - low) / (5 - low) for row in table])
 
 
 def scifact() -> Queries:

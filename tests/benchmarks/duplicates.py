@@ -37,17 +37,17 @@ def quora(encoder: Encoder) -> dict[str, object]:
     nothing about them.
     """
     rows = data.rows("quora/dev")
-    sentences = [row["sentence1"] for row in rows] + [row["sentence2"] for row in rows]
-    distinct = list(dict.fromkeys(sentences))
-    place = {sentence: i for i, sentence in enumerate(distinct)}
-    vectors = unit_rows(encoder.encode(distinct))[[place[sentence] for sentence in sentences]]
+    first, second = data.columns(rows)
+    sentences = first + second
+    distinct, places = np.unique(np.array(sentences, dtype=object), return_inverse=True)
+    vectors = unit_rows(encoder.encode(distinct.tolist()))[places]
     found = mined(sentences, vectors)
     pairs, node = found.pairs, found.copies.node
     scores = dict(zip(zip(pairs.rows1.tolist(), pairs.rows2.tolist(), strict=True), pairs.scores.tolist(), strict=True))
-    ends = np.sort(np.stack([node[: len(rows)], node[len(rows) :]], axis=1), axis=1).tolist()
+    ends = np.sort(np.split(node, 2), axis=0).T.tolist()
     ranked = np.array([1.0 if i == j else scores.get((i, j), -1.0) for i, j in ends])
     labels = np.array([int(row["label"]) for row in rows])
-    every = np.einsum("ij,ij->i", vectors[: len(rows)], vectors[len(rows) :])
+    every = np.einsum("ij,ij->i", *np.split(vectors, 2))
     return {
         "pairs": len(rows),
         "corpus_rows": len(sentences),

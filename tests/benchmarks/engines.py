@@ -4,6 +4,8 @@
 """
 
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +13,7 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -24,9 +27,7 @@ from sbert_app.models.engine.hardware import Hardware, choose_hardware
 from sbert_app.models.files.finding import CROSS_ENCODER, bundled_folder
 from sbert_app.timing.extrapolation import pairs_of
 from tests.benchmarks import data, models, quality
-from tests.benchmarks.contention import beside_others
-from tests.benchmarks.driven_plainly import Encode, has_onnx_runtime, onnx_runtime, openvino_plainly
-from tests.benchmarks.timing import alternate, fastest
+from tests.benchmarks.timing import alternate, fastest, in_turns, milliseconds, seconds_of
 
 COUNT = int(os.environ.get("SENTENCES", "10000"))
 LENGTHS = {12: (10, 14), 25: (22, 28)}  # tokens of a sentence, special tokens included
@@ -34,6 +35,9 @@ POOL = 25  # sentences to draw one of them from
 PAIRS, DISTURBED = COUNT // 5, COUNT // 5
 WARM_UP = 64
 BATCHES, SWEPT = (16, 32, 64, 128), COUNT // 10
+OTHERS = (0, 1, 2)  # processes that compute without pause, on every machine alike
+QUERIES = 50  # a round
+QUERY = "How do I change the address of my order?"  # ten tokens and the two special ones
 TYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 OPENVINO, TORCH = "this app on OpenVINO", "this app on torch"
 DEFAULTS, BEST = "sentence-transformers, defaults", "sentence-transformers, best of a sweep"
@@ -67,15 +71,15 @@ def theirs(load: Callable[..., Any], run: str, sample: Sequence[Any]) -> tuple[d
     return {DEFAULTS: getattr(load(), run), BEST: partial(works[name], batch_size=batch)}, f"{name}, batch {batch}"
 
 
-def driven_plainly() -> dict[str, Encode]:
+def driven_plainly() -> dict[str, models.Encode]:
     """What else encodes sentences here."""
     sides = {}
     if find_spec("openvino"):
-        sides[PLAIN] = openvino_plainly({})
+        sides[PLAIN] = models.openvino_plainly({})
         if len(hardwares()) > 1:
-            sides[f"{PLAIN}, fp32 forced"] = openvino_plainly({"INFERENCE_PRECISION_HINT": "f32"})
-    if has_onnx_runtime():
-        sides[ONNX] = onnx_runtime()
+            sides[f"{PLAIN}, fp32 forced"] = models.openvino_plainly({"INFERENCE_PRECISION_HINT": "f32"})
+    if models.has_onnx_runtime():
+        sides[ONNX] = models.onnx_runtime()
     return sides
 
 
@@ -103,7 +107,7 @@ def encoding(ours: dict[str, Encoder], sentences: dict[int, list[str]]) -> dict[
     """Sentences/s by length and side, tokenising included; of the matrix product's rate in its precision the share."""
     load = partial(SentenceTransformer, str(bundled_folder()), device="cpu")
     beside, setting = theirs(load, "encode", next(iter(sentences.values()))[:SWEPT])
-    sides: dict[str, Encode] = {name: encoder.encode for name, encoder in ours.items()} | beside | driven_plainly()
+    sides: dict[str, models.Encode] = {name: encoder.encode for name, encoder in ours.items()} | beside | driven_plainly()
     one_each = {encoder.hardware.precision: encoder for encoder in ours.values()}
     by_precision = {precision: gemm_rate(encoder) for precision, encoder in one_each.items()}
     ceilings = {name: by_precision[encoder.hardware.precision] for name, encoder in ours.items()}
@@ -118,6 +122,33 @@ def encoding(ours: dict[str, Encoder], sentences: dict[int, list[str]]) -> dict[
             "times": times(seconds),
         }
     return results
+
+
+def beside_others(ours: Mapping[str, Encoder], sentences: Sequence[str]) -> dict[str, Any]:
+    """By side and number of other processes: sentences/s, the share of the undisturbed rate, milliseconds of one query."""
+    sides = {(name, others): partial(disturbed, encoder, sentences, others) for others in OTHERS for name, encoder in ours.items()}
+    results: dict[str, Any] = {name: {} for name in ours}
+    for (name, others), rounds in in_turns(sides).items():
+        rate = len(sentences) / median(seconds for seconds, _ in rounds)
+        results[name][f"beside {others}"] = {
+            "sentences_per_second": rate,
+            "share_of_undisturbed": rate / results[name]["beside 0"]["sentences_per_second"] if others else 1.0,
+            "query_milliseconds_p50_p99": np.percentile([value for _, queries in rounds for value in queries], (50, 99)).tolist(),
+        }
+    return results
+
+
+def disturbed(encoder: Encoder, sentences: Sequence[str], others: int) -> tuple[float, list[float]]:
+    """(seconds for the sentences, milliseconds of each query) beside so many other processes at full load."""
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(others)]
+    try:
+        encoder.encode([QUERY])
+        queries = milliseconds(encoder.encode, [[QUERY]] * QUERIES)
+        return seconds_of(lambda: encoder.encode(sentences)), queries
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 def cross_encoder() -> dict[str, Any]:

@@ -57,8 +57,7 @@ def halves(rows: Sequence[dict[str, str]], seed: int) -> tuple[Pairs, Pairs]:
 
 
 def _pairs(rows: Sequence[dict[str, str]]) -> Pairs:
-    columns = [[row[name] for row in rows] for name in ("sentence1", "sentence2")]
-    return columns[0], columns[1], np.array([row["label"] == "1" for row in rows])
+    return *data.columns(rows), np.array([row["label"] == "1" for row in rows])
 
 
 def thinned(pairs: Pairs, seed: int) -> Pairs:

@@ -42,11 +42,10 @@ Set = tuple[str, Examples, Examples]  # name, examples to train on, held-out one
 
 
 def sets() -> Iterator[Set]:
-    for name, train, test, low in (("STSb", "stsb/train", "stsb/dev", 0), ("SICK-R", "sick/train", "sick/test", 1)):
-        yield name, *(_scored(part, low) for part in (train, test))
+    yield "STSb", data.scored("stsb/train"), data.scored("stsb/dev")
+    yield "SICK-R", data.scored("sick/train", 1), data.scored("sick/test", 1)
     rows = data.rows("quora/dev")
-    labels = np.array([float(row["label"]) for row in rows])
-    quora = Examples("labelled", _columns(rows), labels, np.arange(1, len(rows) + 1), ("0", "1"), positive=1)
+    quora = data.examples("labelled", rows, [float(row["label"]) for row in rows], ("0", "1"), 1)
     yield "Quora", quora.take(np.arange(8_000)), quora.take(np.arange(8_000, 10_000))
     topics = column_groups([row["topic"] for row in data.rows("argument/ukp_aspect")])
     yield "UKP ASPECT", *_thirds(arguments()[0], topics)
@@ -54,16 +53,6 @@ def sets() -> Iterator[Set]:
         table = read_table(path, Limits())
         examples = read_examples(table, guess_mapping(table.frame), Limits()).examples
         yield path.stem, *_thirds(examples, sentence_groups(examples))
-
-
-def _columns(rows: list[dict[str, str]]) -> tuple[list[str], list[str]]:
-    return [row["sentence1"] for row in rows], [row["sentence2"] for row in rows]
-
-
-def _scored(name: str, low: int) -> Examples:
-    rows = data.rows(name)
-    scores = np.array([float(row["score"]) for row in rows])
-    return Examples("scored", _columns(rows), (scores - low) / (5 - low), np.arange(1, len(rows) + 1))
 
 
 def _thirds(examples: Examples, groups: Groups) -> tuple[Examples, Examples]:

@@ -42,15 +42,11 @@ def trained(pooling: str, concatenation: str, seed: int, examples: Examples, pai
 
 def main(nli: Path, stsb: Path, pairs: int) -> None:
     examples, test = (read_data_set(read_table(path, Limits()), Limits()).examples for path in (nli, stsb))
-
-    def tested(encoder: Encoder) -> float:
-        return score([encoder.encode(column) for column in test.sentences], test)
-
-    before = {pooling: tested(pooled(pooling, normalize=False)) for pooling in POOLINGS}
+    before = {pooling: score(pooled(pooling, normalize=False), test) for pooling in POOLINGS}
     scores: dict[tuple[str, str], list[float]] = {setting: [] for setting in SETTINGS}
     for seed in SEEDS:
         for setting in SETTINGS:
-            scores[setting].append(tested(trained(*setting, seed, examples, pairs)))
+            scores[setting].append(score(trained(*setting, seed, examples, pairs), test))
             print(f"seed {seed}, {', '.join(setting)}: {scores[setting][-1]:.2f}", file=sys.stderr, flush=True)
     rows = []
     for (pooling, concatenation), values in scores.items():

@@ -2,12 +2,15 @@
 
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from statistics import median
 from typing import TypeVar
 
 ROUNDS = 3
 
 Item = TypeVar("Item")
+Name = TypeVar("Name", bound=Hashable)
+Result = TypeVar("Result")
 Setting = TypeVar("Setting", bound=Hashable)
 
 
@@ -22,14 +25,21 @@ def milliseconds(work: Callable[[Item], object], items: Iterable[Item]) -> list[
     return [1e3 * seconds_of(lambda item=item: work(item)) for item in items]
 
 
-def alternate(sides: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
-    """Median seconds of each side."""
-    taken: dict[str, list[float]] = {name: [] for name in sides}
+def in_turns(sides: Mapping[Name, Callable[[], Result]], rounds: int = ROUNDS) -> dict[Name, list[Result]]:
+    """What each side gives in each round."""
+    results: dict[Name, list[Result]] = {name: [] for name in sides}
     for _ in range(rounds):
         for name, work in sides.items():
-            taken[name].append(seconds_of(work))
-            print(f"  {name}: {taken[name][-1]:.2f} s", flush=True)
-    return {name: median(values) for name, values in taken.items()}
+            start = time.perf_counter()
+            results[name].append(work())
+            print(f"  {name}: {time.perf_counter() - start:.2f} s", flush=True)
+    return results
+
+
+def alternate(sides: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) -> dict[str, float]:
+    """Median seconds of each side."""
+    timed = {name: partial(seconds_of, work) for name, work in sides.items()}
+    return {name: median(seconds) for name, seconds in in_turns(timed, rounds).items()}
 
 
 def fastest(settings: Iterable[Setting], work: Callable[[Setting], object]) -> Setting:

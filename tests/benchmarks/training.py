@@ -2,8 +2,9 @@
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,16 +21,16 @@ from sbert_app.training.options import ObjectiveOptions, TrainingOptions
 from sbert_app.training.siamese import finish
 from sbert_app.training.trainee import Evaluation, Trainee
 from sbert_app.training.trainer import Trainer
-from sbert_app.vectors import Vectors
 from tests.benchmarks import data
 from tests.benchmarks.models import on_torch
+from tests.benchmarks.timing import in_turns
 from tests.benchmarks.trainers import train_ours, train_theirs
 
 HARDWARE = choose_hardware()
 SEEDS = (0, 1, 2)
 REGRESSION = TrainingOptions(epochs=4, batch_size=16, learning_rate=2e-5)
 COSENT = TrainingOptions(epochs=3, batch_size=32, learning_rate=5e-5)
-SPEED_PAIRS, SPEED_ROUNDS = 2_000, 3
+SPEED_PAIRS = 2_000
 SPEED = TrainingOptions(epochs=1, batch_size=16, learning_rate=2e-5)
 
 
@@ -72,15 +73,14 @@ def pooled(pooling: str, normalize: bool = True) -> Encoder:
     return encoder
 
 
-def score(embedded: Sequence[Vectors], test: Examples) -> float:
-    """Spearman × 100 of the cosine. embedded: the test pairs' columns, (n, dim) each."""
-    return 100 * spearman(predict("scored", embedded), test.gold)
+def score(encoder: Any, test: Examples) -> float:
+    """Spearman × 100 of the cosine."""
+    return 100 * spearman(predict("scored", [encoder.encode(column) for column in test.sentences]), test.gold)
 
 
 def stsb() -> dict[str, dict[str, object]]:
     """Test Spearman ×100 of each seed, minutes and pairs/s, by objective. Dev chooses the checkpoint."""
-    parts = data.stsb("train"), data.stsb("dev")
-    test = data.stsb("test")
+    *parts, test = (data.scored(f"stsb/{part}") for part in ("train", "dev", "test"))
     results: dict[str, dict[str, object]] = {}
     for objective, options in (("regression", REGRESSION), ("cosent", COSENT)):
         scores, devs, minutes = [], [], []
@@ -88,7 +88,7 @@ def stsb() -> dict[str, dict[str, object]]:
             start = time.perf_counter()
             encoder, dev = train(objective, replace(options, seed=seed), *parts)
             minutes.append((time.perf_counter() - start) / 60)
-            scores.append(score([encoder.encode(column) for column in test.sentences], test))
+            scores.append(score(encoder, test))
             devs.append(100 * dev)
             print(objective, seed, scores[-1], devs[-1], minutes[-1], flush=True)
         rate = len(parts[0]) * options.epochs / (60 * statistics.mean(minutes))
@@ -105,29 +105,27 @@ def stsb() -> dict[str, dict[str, object]]:
 
 def poolings() -> dict[str, float]:
     """Table 6: STSb dev, regression objective, by pooling. The base was pre-trained with mean pooling; the paper's was not."""
-    parts = data.stsb("train"), data.stsb("dev")
+    parts = data.scored("stsb/train"), data.scored("stsb/dev")
     options = replace(REGRESSION, epochs=2)
     return {pooling: 100 * train("regression", options, *parts, pooled(pooling))[1] for pooling in ("mean", "max", "cls")}
 
 
 def speed() -> dict[str, object]:
     """Pairs/s and dev Spearman beside sentence-transformers' trainer: same pairs, batch, epochs, rate and warm-up; alternating."""
-    whole, dev = data.stsb("train"), data.stsb("dev")
+    whole, dev = data.scored("stsb/train"), data.scored("stsb/dev")
     sample = whole.take(np.random.default_rng(0).permutation(len(whole))[:SPEED_PAIRS])
-    rates: dict[str, list[float]] = {"sbert_studio": [], "sentence_transformers": []}
-    scores: dict[str, float] = {}
-    for _ in range(SPEED_ROUNDS):
-        ours, theirs = on_torch("fp32"), SentenceTransformer(str(bundled_folder()), device="cpu")
-        taken = {
-            "sbert_studio": (ours, train_ours(ours, sample, SPEED, HARDWARE)),
-            "sentence_transformers": (theirs, train_theirs(theirs, sample, SPEED)),
-        }
-        for name, (model, seconds) in taken.items():
-            rates[name].append(SPEED_PAIRS * SPEED.epochs / seconds)
-            scores[name] = score([model.encode(column) for column in dev.sentences], dev)
-            print(name, rates[name][-1], scores[name], flush=True)
+    sides: dict[str, Callable[[], tuple[Any, float]]] = {
+        "sbert_studio": lambda: (ours := on_torch("fp32"), train_ours(ours, sample, SPEED, HARDWARE)),
+        "sentence_transformers": lambda: (
+            theirs := SentenceTransformer(str(bundled_folder()), device="cpu"),
+            train_theirs(theirs, sample, SPEED),
+        ),
+    }
+    rounds = in_turns(sides)
+    rates = {name: [SPEED_PAIRS * SPEED.epochs / seconds for _, seconds in results] for name, results in rounds.items()}
     medians = {name: statistics.median(values) for name, values in rates.items()}
     ratio = medians["sbert_studio"] / medians["sentence_transformers"]
+    scores = {name: score(results[-1][0], dev) for name, results in rounds.items()}
     return {"pairs_per_second": rates, "medians": medians, "ratio": ratio, "dev_spearman_x100": scores}
 
 
