@@ -22,7 +22,6 @@ ATTACKS = {
     "kills": 600,
     "bulk_kills": 600,
     "load": 300,
-    "uploads": 300,
     "visits": 300,
     "spaces": 300,
     "two_instances": 300,
