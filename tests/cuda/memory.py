@@ -2,8 +2,9 @@
 
 import gc
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,23 +17,12 @@ MEBIBYTE = 2**20
 HALVED = "out of device memory"
 
 
-class Messages(logging.Handler):
-    """Counts the log lines that tell of a halved batch."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.halvings = 0
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.halvings += HALVED in record.getMessage()
-
-
 @contextmanager
-def filled_card(free: int) -> Iterator[None]:
-    """Take the card's memory but for so many bytes."""
+def filled_card(mebibytes: int) -> Iterator[None]:
+    """Take the card's memory but for so much."""
     torch.cuda.synchronize()
     torch.cuda.empty_cache()
-    rest = torch.cuda.mem_get_info()[0] - free
+    rest = torch.cuda.mem_get_info()[0] - mebibytes * MEBIBYTE
     ballast = torch.empty(max(rest, 0), dtype=torch.uint8, device="cuda")
     try:
         yield
@@ -41,14 +31,22 @@ def filled_card(free: int) -> Iterator[None]:
         torch.cuda.empty_cache()
 
 
-@contextmanager
-def counted_halvings() -> Iterator[Messages]:
-    log, messages = logging.getLogger("sbert_app"), Messages()
-    log.addHandler(messages)
+def halved(work: Callable[[], Any], sizes: Sequence[int]) -> tuple[Any, Figures]:
+    """What the work gives beside a card with so few MiB free that a batch is halved; sizes: to try, from large to small."""
+    log, told = logging.getLogger("sbert_app"), list[str]()
+    handler = logging.Handler()
+    handler.emit = lambda record: told.append(record.getMessage())  # type: ignore[method-assign]
+    log.addHandler(handler)
     try:
-        yield messages
+        for mebibytes in sizes:
+            with filled_card(mebibytes):
+                result = work()
+            if halvings := sum(HALVED in line for line in told):
+                break
     finally:
-        log.removeHandler(messages)
+        log.removeHandler(handler)
+    assert halvings, sizes
+    return result, {"free_mib": float(mebibytes), "halvings": float(halvings)}
 
 
 def out_of_memory_while_encoding() -> Figures:
@@ -56,13 +54,9 @@ def out_of_memory_while_encoding() -> Figures:
     sentences = made_sentences(512, 250)
     model = encoder(hardware())
     expected = model.encode(sentences)
-    for mebibytes in (512, 256, 128, 64):
-        with counted_halvings() as messages, filled_card(mebibytes * MEBIBYTE):
-            embeddings = model.encode(sentences)
-        if messages.halvings:
-            break
-    figures = {"free_mib": float(mebibytes), "halvings": float(messages.halvings), "cosine": least_cosine(embeddings, expected)}
-    assert messages.halvings and figures["cosine"] > 0.9999, figures
+    embeddings, figures = halved(lambda: model.encode(sentences), (512, 256, 128, 64))
+    figures["cosine"] = least_cosine(embeddings, expected)
+    assert figures["cosine"] > 0.9999, figures
     assert least_cosine(model.encode(sentences[:20]), encoder(CPU).encode(sentences[:20])) > 0.9999
     return figures
 
@@ -77,16 +71,14 @@ def out_of_memory_while_training() -> Figures:
     siamese.lengths = np.array([len(row) for row in siamese._ids[0]])
     rows = np.arange(48)
     loss, expected = gradients(siamese, trainer, rows)
-    siamese.module.zero_grad(set_to_none=True)
-    for mebibytes in (2048, 1024, 512):
-        with counted_halvings() as messages, filled_card(mebibytes * MEBIBYTE):
-            found, values = gradients(siamese, trainer, rows)
-            siamese.module.zero_grad(set_to_none=True)
-        if messages.halvings:
-            break
-    figures = {"free_mib": float(mebibytes), "halvings": float(messages.halvings), "loss": abs(found - loss)}
-    figures["gradient"] = float((values - expected).norm() / expected.norm())
-    assert messages.halvings and figures["loss"] < 1e-3 and figures["gradient"] < 1e-2, figures
+
+    def again() -> tuple[float, torch.Tensor]:
+        siamese.module.zero_grad(set_to_none=True)
+        return gradients(siamese, trainer, rows)
+
+    (found, values), figures = halved(again, (2048, 1024, 512))
+    figures |= {"loss": abs(found - loss), "gradient": float((values - expected).norm() / expected.norm())}
+    assert figures["loss"] < 1e-3 and figures["gradient"] < 1e-2, figures
     return figures
 
 
