@@ -20,6 +20,8 @@ from contextlib import ExitStack, suppress
 from itertools import repeat
 from pathlib import Path
 
+import psutil
+
 from sbert_app.bulk.indexing import run
 from sbert_app.bulk.request import Request
 from sbert_app.collections import open_collection
@@ -47,10 +49,8 @@ class Files:
 
     def __init__(self, folder: Path, chance: random.Random) -> None:
         self.folder, self.chance, self.number = folder, chance, 0
-        self.texts: dict[str, list[str]] = {}
         folder.mkdir()
-        for name in ("a.jsonl", "b.jsonl"):
-            self.texts[name] = [self.sentence() for _ in range(ROWS)]
+        self.texts = {name: [self.sentence() for _ in range(ROWS)] for name in ("a.jsonl", "b.jsonl")}
         self.write()
 
     def sentence(self) -> str:
@@ -91,11 +91,20 @@ def child(request: Request, home: Path, log: Path) -> None:
         pass
 
 
-def kill_child(request: Request, home: Path, log: Path, seconds: float) -> bool:
-    """Start a child and kill it after so many seconds. Returns whether it came to its end before."""
+def kill_child(request: Request, home: Path, log: Path, seconds: float, server: Server | None) -> bool:
+    """Start a child; kill it after so many seconds, or the server of its store, which starts again. Whether it came to its end."""
     process = STARTER.Process(target=child, args=(request, home, log))
     process.start()
     process.join(seconds)
+    if server:
+        ended = process.exitcode == 0
+        server.kill()
+        process.join(60)
+        if process.is_alive():
+            process.kill()
+            raise RuntimeError("a run waits for a store that is gone")
+        server.start()
+        return ended or process.exitcode == 0
     if process.is_alive():
         process.kill()
         process.join()
@@ -107,8 +116,6 @@ def kill_child(request: Request, home: Path, log: Path, seconds: float) -> bool:
 
 def kill_ray(request: Request, home: Path, seconds: float, actor: bool) -> bool:
     """Start the command with Ray; kill it after so many seconds, or one of its actors. Returns whether it came to its end."""
-    import psutil
-
     env = os.environ | {"SBERT_STUDIO_HOME": str(home), "SBERT_STUDIO_DEVICE": "cpu", "SBERT_STUDIO_PRECISION": "fp32"}
     options = ["--store", request.store, "--model", request.model, "--shard-rows", str(SHARD_ROWS), "--engine", "ray"]
     command = [sys.executable, "-m", "sbert_app", "index", *request.files, *options, "--workers", "2", "--work", str(request.work)]
@@ -128,21 +135,6 @@ def kill_ray(request: Request, home: Path, seconds: float, actor: bool) -> bool:
         if process.wait():
             raise RuntimeError(f"a run ended with {process.returncode}: {process.stderr.read() if process.stderr else ''}")
     return True
-
-
-def kill_server(request: Request, home: Path, log: Path, seconds: float, server: Server) -> bool:
-    """Start a child, kill its store after so many seconds, and start that again. Returns whether the child came to its end."""
-    process = STARTER.Process(target=child, args=(request, home, log))
-    process.start()
-    process.join(seconds)
-    ended = process.exitcode == 0
-    server.kill()
-    process.join(60)
-    if process.is_alive():
-        process.kill()
-        raise RuntimeError("a run waits for a store that is gone")
-    server.start()
-    return ended or process.exitcode == 0
 
 
 def problems(store: str, files: Files, encoder: Encoder, log: Path) -> list[str]:
@@ -181,10 +173,9 @@ def main(folder: Path, times: int = KILLS, store: str = "", ray: bool = False, s
             seconds = 600.0 if last else chance.uniform(0, LONGEST_RAY_SECONDS if ray else LONGEST_SECONDS)
             if ray:
                 ended = kill_ray(request, folder / "home", seconds, actor=chance.random() < 0.5)
-            elif server and not last and chance.random() < 0.5:
-                ended = kill_server(request, folder / "home", log, seconds, server)
             else:
-                ended = kill_child(request, folder / "home", log, seconds)
+                victim = server if server and not last and chance.random() < 0.5 else None
+                ended = kill_child(request, folder / "home", log, seconds, victim)
             done, in_round = done + (not ended), in_round + 1
         rounds += 1
         for fault in problems(store, files, encoder, log):
