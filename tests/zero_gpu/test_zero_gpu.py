@@ -30,7 +30,7 @@ from sbert_app.jobs.similarity.job import compare_lists
 from sbert_app.jobs.timing import race
 from sbert_app.runs.execution import Execution
 from sbert_app.runs.records import FAILED, FINISHED, STOPPED, DevScore, Lent, Loss
-from sbert_app.runtime import device
+from sbert_app.runtime import device, loan
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.line import Stop
 from sbert_app.runtime.workbench import Workbench
@@ -79,12 +79,10 @@ def here(tmp_path_factory):
 @pytest.fixture
 def lent(shared_lent, spaces, monkeypatch, caplog):
     """The workbench, where all work is worth a loan, of more time than it takes; `lent.told`: the sentences for a visitor."""
-    from sbert_app.runtime import loan, zero_gpu
-
-    monkeypatch.setattr(zero_gpu, "WORTH", 1e-9)
+    monkeypatch.setattr("sbert_app.runtime.zero_gpu.WORTH", 1e-9)
     monkeypatch.setattr(device, "SHORT_CHARACTERS", 0)
-    monkeypatch.setattr(zero_gpu, "LEAST", 100)
-    monkeypatch.setattr(zero_gpu, "MOST", 600)
+    monkeypatch.setattr("sbert_app.runtime.zero_gpu.LEAST", 100)
+    monkeypatch.setattr("sbert_app.runtime.zero_gpu.MOST", 600)
     monkeypatch.setattr(shared_lent.device, "_rates", {})
     monkeypatch.setattr(loan, "START", 0.0)
     monkeypatch.setattr(spaces, "quota", spaces.Quota())
@@ -97,7 +95,6 @@ def lent(shared_lent, spaces, monkeypatch, caplog):
 @pytest.fixture
 def slices(monkeypatch):
     """Let a slice of a training be over after so many values, whatever the clock says."""
-    from sbert_app.runtime import loan
 
     def after(count):
         ticks = itertools.count(1)  # each worker inherits it unused
@@ -243,8 +240,6 @@ def test_out_of_quota_in_the_middle_of_a_training_nothing_is_lost(lent, spaces, 
 
 
 def test_killed_before_its_time_a_training_goes_on_from_its_checkpoint(lent, unsliced, monkeypatch, caplog):
-    from sbert_app.runtime import loan
-
     marks = itertools.count(1)
 
     def killed(*_):
@@ -276,8 +271,6 @@ def test_what_is_wrong_with_a_run_is_told_from_the_worker_too(lent):
 
 
 def test_rows_that_came_before_a_worker_was_ended_are_not_computed_again(lent, spaces, caplog, monkeypatch, sentences):
-    from sbert_app.runtime import loan
-
     encoder = lent.registry.encoder()
     monkeypatch.setattr(loan, "late", lambda *_: True)  # each loan ends after a batch
     spaces.quota.left = 250
@@ -288,11 +281,9 @@ def test_rows_that_came_before_a_worker_was_ended_are_not_computed_again(lent, s
 
 
 def test_the_seconds_follow_the_measured_rate(lent, spaces, monkeypatch, sentences):
-    from sbert_app.runtime import zero_gpu
-
     encoder = lent.registry.encoder()
     monkeypatch.undo()
-    monkeypatch.setattr(zero_gpu, "WORTH", 1e-9)
+    monkeypatch.setattr("sbert_app.runtime.zero_gpu.WORTH", 1e-9)
     monkeypatch.setattr(device, "SHORT_CHARACTERS", 0)
     monkeypatch.setattr(spaces, "quota", spaces.Quota())
     monkeypatch.setattr(lent.device, "_rates", {("GPU", encoder.name): 10.0})
@@ -315,8 +306,6 @@ def test_leaving_early_ends_the_worker(lent, spaces, caplog, sentences):
 
 
 def test_a_user_error_of_the_worker_is_one_here(lent, monkeypatch, sentences):
-    from sbert_app.runtime import loan
-
     def broken(*_):
         raise UserError("The model is damaged.")
         yield
