@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from sklearn.cluster import KMeans
 from sklearn.neighbors import KDTree
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.reader import Corpus
 from sbert_app.corpus_map.result import CorpusMap, accord
 from sbert_app.jobs.map.job import ClusterOptions, draw
 from sbert_app.mapping import projection
@@ -28,7 +26,7 @@ from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench, warm_up
 from sbert_app.settings import Settings
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.vectors import Vectors
 from tests.benchmarks import data
 from tests.benchmarks.timing import alternate, seconds_of
 
@@ -54,7 +52,8 @@ def report() -> dict[str, object]:
         bench = Workbench(Settings(home=Path(home), device="cpu"))
         warm_up(bench)
         table = data.rows("topics/stackoverflow_titles")
-        titles = indexed(bench, [row["text"] for row in table], [row["label"] for row in table])
+        encoder = bench.registry.encoder(DEFAULT_ENCODER)
+        titles = data.indexed(encoder, [row["text"] for row in table], label=[row["label"] for row in table])
         sample = np.random.default_rng(0).permutation(len(table))[:ROWS]
         vectors = np.ascontiguousarray(titles.embeddings[sample])
         return {
@@ -82,13 +81,6 @@ def names() -> dict[str, float]:
 
 def _named(name: str, title: list[str]) -> bool:
     return any(word == other or akin(word, other) for word in name.split() for other in title)
-
-
-def indexed(bench: Workbench, sentences: list[str], labels: list[str]) -> IndexedCorpus:
-    """Sentences with one column of labels, ready to be drawn."""
-    encoder = bench.registry.encoder(DEFAULT_ENCODER)
-    corpus = Corpus("bench", ("text",), sentences, pd.DataFrame({"label": labels}, dtype=object), np.arange(1, len(sentences) + 1))
-    return IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, unit_rows(encoder.encode(sentences)))
 
 
 def end_to_end(bench: Workbench, titles: IndexedCorpus) -> dict[str, Any]:
@@ -173,7 +165,8 @@ def browser(settings: Settings) -> dict[str, Any]:
     warm_up(bench)
     sentences, encoder = data.many_sentences(MANY), bench.registry.encoder(DEFAULT_ENCODER)
     # It stands where the example does, which is what a visitor without a corpus sees.
-    bench.examples._kept[(CALIBRATION_EXAMPLE, encoder.fingerprint)] = indexed(bench, sentences, [str(i % 7) for i in range(MANY)])
+    corpus = data.indexed(encoder, sentences, label=[str(i % 7) for i in range(MANY)])
+    bench.examples._kept[(CALIBRATION_EXAMPLE, encoder.fingerprint)] = corpus
     with sync_playwright() as playwright:
         page = playwright.chromium.launch(**chromium()).new_page(viewport={"width": 1280, "height": 1000})
         page.set_default_timeout(300_000)

@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.reader import Corpus
 from sbert_app.grid.ranking import Retrieval
 from sbert_app.grid.reading import read_folder
 from sbert_app.labelled.examples import Examples
 from sbert_app.labelled.queries import Queries
+from sbert_app.models.encoder import Encoder
 from sbert_app.settings import Limits
 
 DATA = Path(os.environ.get("SBERT_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
@@ -49,6 +53,13 @@ def scored(name: str, low: int = 0) -> Examples:
 def scifact() -> Queries:
     """The test claims, and the abstracts, each with its title, that support or refute them."""
     return next(data.queries for data in read_folder(DATA / "retrieval_scifact", Limits()) if isinstance(data, Retrieval))
+
+
+def indexed(encoder: Encoder, sentences: list[str], **columns: list[str]) -> IndexedCorpus:
+    """A corpus of these sentences with columns of metadata."""
+    metadata = pd.DataFrame(columns, index=range(len(sentences)), dtype=object)
+    corpus = Corpus("bench", ("text",), sentences, metadata, np.arange(1, len(sentences) + 1))
+    return IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, encoder.encode(sentences))
 
 
 def many_sentences(count: int) -> list[str]:

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from sbert_app.evaluation.metrics import average_precision
-from sbert_app.evaluation.verdict import predict
+from sbert_app.evaluation.verdict import primary_metric
 from sbert_app.explain.words import word_overlap
 from sbert_app.labelled.example_set import Examples, sentence_groups
 from sbert_app.labelling.answers import LEARN, NO, SAME_FROM, YES, Answer
@@ -35,46 +34,45 @@ LABELS = (50, 100, 200, 400)
 SEEDS = range(5)
 TESTED = 2_000  # pairs
 REPORT = Path(".bench") / "labels.json"
-Pairs = tuple[list[str], list[str], NDArray[np.bool_]]
 
 
-def gold(path: str) -> list[dict[str, str]]:
-    """The pairs of a set, with label 1 where they are the same."""
-    if path != REQUESTS:
-        return data.rows(path)
-    with Path(path).open(encoding="utf-8", newline="") as file:
-        return [row | {"label": str(int(float(row["score"]) >= SAME_FROM))} for row in csv.DictReader(file)]
-
-
-def halves(rows: Sequence[dict[str, str]], seed: int) -> tuple[Pairs, Pairs]:
-    """The pairs to label and those to test on, of other topics where there are any. No sentence is in both."""
+@cache
+def gold(path: str) -> tuple[Examples, NDArray[np.str_]]:
+    """The labelled pairs of a set, and the topic of each, another for each where there are none."""
+    if path == REQUESTS:
+        with Path(path).open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        same = [float(row["score"]) >= SAME_FROM for row in rows]
+    else:
+        rows = data.rows(path)
+        same = [row["label"] == "1" for row in rows]
     topics = np.array([row.get("topic", str(i)) for i, row in enumerate(rows)])
+    return data.examples("labelled", rows, same, ("no", "yes"), 1), topics
+
+
+def halves(pairs: Examples, topics: NDArray[np.str_], seed: int) -> tuple[Examples, Examples]:
+    """The pairs to label and those to test on, of other topics where there are any. No sentence is in both."""
     names = np.random.default_rng(seed).permutation(np.unique(topics))
     tested = np.isin(topics, names[: len(names) // 2])
-    test, pool = ([row for row, here in zip(rows, part.tolist(), strict=True) if here] for part in (tested, ~tested))
-    seen = {row[name] for row in test for name in ("sentence1", "sentence2")}
-    return _pairs([row for row in pool if not {row["sentence1"], row["sentence2"]} & seen]), _pairs(test)
+    test = pairs.take(np.flatnonzero(tested))
+    seen = set().union(*test.sentences)
+    free = np.array([seen.isdisjoint(pair) for pair in zip(*pairs.sentences, strict=True)])
+    return pairs.take(np.flatnonzero(free)), test
 
 
-def _pairs(rows: Sequence[dict[str, str]]) -> Pairs:
-    return *data.columns(rows), np.array([row["label"] == "1" for row in rows])
-
-
-def thinned(pairs: Pairs, seed: int) -> Pairs:
+def thinned(pairs: Examples, seed: int) -> Examples:
     """With fewer pairs that are the same: the share RARE."""
-    yes, no = np.flatnonzero(pairs[2]), np.flatnonzero(~pairs[2])
+    yes, no = np.flatnonzero(pairs.gold), np.flatnonzero(pairs.gold == 0)
     few = np.random.default_rng(seed).permutation(yes)[: int(len(no) * RARE / (1 - RARE))]
-    kept = np.sort(np.concatenate([few, no]))
-    return [pairs[0][i] for i in kept], [pairs[1][i] for i in kept], pairs[2][kept]
+    return pairs.take(np.sort(np.concatenate([few, no])))
 
 
-def chosen(pool: Pairs, scores: NDArray[np.float32], count: int, seed: int) -> list[int]:
+def chosen(pool: Examples, scores: NDArray[np.float32], count: int, seed: int) -> list[int]:
     """The pairs that the app asks to learn from, one after the other, each answered by its label."""
-    first, second, same = pool
-    rows = np.arange(len(same))
-    words = np.array([word_overlap(one, two) for one, two in zip(first, second, strict=True)])
+    rows, same = np.arange(len(pool)), pool.gold
+    words = np.array([word_overlap(*pair) for pair in zip(*pool.sentences, strict=True)])
     edges = np.linspace(scores.min(), scores.max(), STRATA + 1)[1:-1]
-    pairs = Candidates(2 * rows, 2 * rows + 1, scores, words, np.zeros(len(same), bool), np.digitize(scores, edges))
+    pairs = Candidates(2 * rows, 2 * rows + 1, scores, words, np.zeros(len(pool), bool), np.digitize(scores, edges))
     answers: list[Answer] = []
     while len({answer.place for answer in answers}) < count:
         question = next_question(pairs, answers, seed=seed)
@@ -87,40 +85,35 @@ def chosen(pool: Pairs, scores: NDArray[np.float32], count: int, seed: int) -> l
 @cache
 def embeddings(path: str) -> dict[str, NDArray[np.float32]]:
     """Of each sentence of a set, by the bundled model as it is."""
-    sentences = list({row[name]: None for row in gold(path) for name in ("sentence1", "sentence2")})
+    sentences = list(dict.fromkeys(sentence for column in gold(path)[0].sentences for sentence in column))
     return dict(zip(sentences, on_torch().encode(sentences), strict=True))
 
 
-def precision(vectors: Sequence[NDArray[np.float32]], same: NDArray[np.bool_]) -> float:
+def precision(vectors: Sequence[NDArray[np.float32]], test: Examples) -> float:
     """Average precision × 100 of the cosine."""
-    return 100 * float(average_precision(predict("labelled", list(vectors)), same.astype(float), np.ones((1, len(same))))[0])
-
-
-def shared(pool: Pairs, places: list[int]) -> NDArray[np.int64]:
-    """Equal for pairs that share a sentence."""
-    columns = [pool[0][i] for i in places], [pool[1][i] for i in places]
-    return sentence_groups(Examples("positives", columns, np.zeros(len(places)), np.arange(len(places))))
+    return 100 * primary_metric("labelled", vectors, test.gold)
 
 
 def measured(name: str, seed: int) -> dict[str, float]:
     """Average precision by what was trained on what."""
-    pool, test = halves(gold(SETS[name]), seed)
+    pool, test = halves(*gold(SETS[name]), seed)
     if "10 %" in name:
         pool, test = thinned(pool, seed), thinned(test, seed)
-    test = (test[0][:TESTED], test[1][:TESTED], test[2][:TESTED])
+    test = test.take(np.arange(min(TESTED, len(test))))
     known = embeddings(SETS[name])
-    vectors, tests = ([np.array([known[text] for text in column]) for column in part[:2]] for part in (pool, test))
+    vectors, tests = ([np.array([known[text] for text in column]) for column in part.sentences] for part in (pool, test))
     scores = np.einsum("ij,ij->i", *vectors)
-    found = {"as it is": precision(tests, test[2])}
+    found = {"as it is": precision(tests, test)}
     ours = chosen(pool, scores, min(max(LABELS), len(scores) * 9 // 10), seed)
-    random = np.random.default_rng(seed).permutation(len(pool[2])).tolist()
+    random = np.random.default_rng(seed).permutation(len(pool)).tolist()
     ways: dict[str, Callable[[int], list[int]]] = {"chosen": lambda count: ours[:count], "random": lambda count: random[:count]}
     for way, places in ways.items():
         for count in (count for count in LABELS if count <= len(ours)):
-            start, rows = time.process_time(), places(count)
-            weight = fit_adapter(*(each[rows] for each in vectors), pool[2][rows], shared(pool, rows)).weight
+            start, rows = time.process_time(), np.array(places(count))
+            labels = pool.take(rows)
+            weight = fit_adapter(*(each[rows] for each in vectors), labels.gold == 1, sentence_groups(labels)).weight
             found[f"seconds, {count}"] = time.process_time() - start
-            found[f"adapter, {way}, {count}"] = precision([v if weight is None else v @ weight.T for v in tests], test[2])
+            found[f"adapter, {way}, {count}"] = precision([v if weight is None else v @ weight.T for v in tests], test)
     return found
 
 

@@ -20,9 +20,7 @@ from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.data_set import DataSet
 from sbert_app.grid.loading import of_encoder
 from sbert_app.grid.reading import read_data_set, read_folder
-from sbert_app.models.encoder import Encoder
 from sbert_app.models.files.finding import DEFAULT_ENCODER, bundled_folder
-from sbert_app.runtime.device import Device
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Limits, Settings
 from sbert_app.tables import read_table
@@ -32,6 +30,7 @@ from tests.grid import mteb_tasks
 
 FILES = {"STSb": "stsb/test", "SICK-R": "sick/test", **{f"STS{year}": f"sts/sts{year}_test" for year in (12, 13, 14, 15)}}
 SCIFACT = "retrieval_scifact"
+Encode = Callable[[Sequence[str]], np.ndarray]
 MEASURES = {  # ours: mteb's, sentence-transformers'
     "spearman": ("cosine_spearman", "spearman_cosine"),
     "pearson": ("cosine_pearson", "pearson_cosine"),
@@ -41,26 +40,16 @@ MEASURES = {  # ours: mteb's, sentence-transformers'
 }
 
 
-class Remembered:
-    """A function from sentences to vectors that computes each sentence once."""
+def remembered(encode: Encode) -> Encode:
+    """The same function from sentences to vectors, which computes each sentence once."""
+    vectors: dict[str, np.ndarray] = {}
 
-    def __init__(self, encode: Callable[[Sequence[str]], np.ndarray]) -> None:
-        self._encode, self._vectors = encode, {}
+    def look_up(sentences: Sequence[str]) -> np.ndarray:
+        if new := [sentence for sentence in dict.fromkeys(sentences) if sentence not in vectors]:
+            vectors.update(zip(new, encode(new), strict=True))
+        return np.stack([vectors[sentence] for sentence in sentences])
 
-    def __call__(self, sentences: Sequence[str]) -> np.ndarray:
-        if new := [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._vectors]:
-            self._vectors.update(zip(new, self._encode(new), strict=True))
-        return np.stack([self._vectors[sentence] for sentence in sentences])
-
-
-class RememberingDevice:
-    """A device that computes each sentence once; it has what `of_encoder` calls."""
-
-    def __init__(self, device: Device, encoder: Encoder) -> None:
-        self.remembered = Remembered(lambda sentences: in_order(device.stream(encoder, sentences), len(sentences), encoder.dim))
-
-    def stream(self, _: Encoder, sentences: Sequence[str], prompt: str = "") -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        yield np.arange(len(sentences)), self.remembered([prompt + sentence for sentence in sentences])
+    return look_up
 
 
 def data_sets(folder: Path, names: Sequence[str]) -> Iterator[DataSet]:
@@ -89,13 +78,14 @@ def rows(folder: Path, names: Sequence[str], precision: str) -> Iterator[tuple[s
         place = Path(home)
         bench = Workbench(Settings(home=place, device="cpu", precision=precision))
         encoder = bench.registry.encoder(DEFAULT_ENCODER)
-        device = RememberingDevice(bench.device, encoder)
+        ours = remembered(lambda texts: in_order(bench.device.stream(encoder, texts), len(texts), encoder.dim))
+        device = SimpleNamespace(stream=lambda _, texts, prompt="": [(np.arange(len(texts)), ours([prompt + t for t in texts]))])
         system = of_encoder(SimpleNamespace(device=device), encoder)
-        theirs = Remembered(oracle.encode)
+        theirs = remembered(oracle.encode)
         oracle.encode = lambda sentences, **_: theirs(sentences)
         for data in data_sets(folder, names):
             cell = measure_cell(system, data)
-            same, independent = (mteb_tasks.scores(encode, data, place) for encode in (device.remembered, theirs))
+            same, independent = (mteb_tasks.scores(encode, data, place) for encode in (ours, theirs))
             evaluated = evaluator(data)(oracle)
             for name, value in cell.measures.items():
                 of_mteb, of_st = MEASURES[name]

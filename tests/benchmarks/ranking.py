@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from sbert_app.corpus.growing import Growing, StaticVectors
 from sbert_app.corpus.hits import MAXSIM
@@ -14,7 +13,6 @@ from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus, Rankin
 from sbert_app.corpus.passages import LongTexts
 from sbert_app.corpus.ranking.fusion import compared_order
 from sbert_app.corpus.ranking.maxsim import COMPARED, TokenCache
-from sbert_app.corpus.reader import Corpus
 from sbert_app.grid.ranking import measures
 from sbert_app.labelled.queries import Queries
 from sbert_app.models.encoder import Encoder
@@ -74,14 +72,11 @@ def _of_pairs(pairs: list[tuple[str, str]], right: list[bool]) -> Queries:
 
 
 def indexed_corpus(encoder: Encoder, sentences: list[str]) -> IndexedCorpus:
-    corpus = Corpus("", ("text",), sentences, pd.DataFrame(index=range(len(sentences))), np.arange(1, len(sentences) + 1))
     long_texts = LongTexts(encoder, sentences)
     for _ in long_texts.cut():
         pass
     passages = long_texts.passages(encoder.encode(long_texts.texts))
-    embeddings = encoder.encode(sentences)
-    indexed = IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, embeddings)
-    indexed = replace(indexed, truncated=long_texts.count, passages=passages)
+    indexed = replace(data.indexed(encoder, sentences), truncated=long_texts.count, passages=passages)
     indexed.__dict__["tokens"] = TokenCache(TOKEN_BYTES)
     return indexed
 

@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from sentence_transformers import SentenceTransformer
 
-from sbert_app.evaluation.agreement import spearman
-from sbert_app.evaluation.verdict import predict
+from sbert_app.evaluation.verdict import primary_metric
 from sbert_app.labelled.examples import Examples
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
@@ -75,7 +74,7 @@ def pooled(pooling: str, normalize: bool = True) -> Encoder:
 
 def score(encoder: Any, test: Examples) -> float:
     """Spearman × 100 of the cosine."""
-    return 100 * spearman(predict("scored", [encoder.encode(column) for column in test.sentences]), test.gold)
+    return 100 * primary_metric("scored", [encoder.encode(column) for column in test.sentences], test.gold)
 
 
 def stsb() -> dict[str, dict[str, object]]:
