@@ -48,12 +48,8 @@ def _whole(name: str, data: bytes) -> Edit:
     return _of(name, lambda path: path.write_bytes(data))
 
 
-def _device(name: str) -> Edit:
-    return _of(name, lambda path: (path.unlink(), path.symlink_to("/dev/zero")))
-
-
-def _pipe(name: str) -> Edit:
-    return _of(name, lambda path: (path.unlink(), os.mkfifo(path)))
+def _instead(name: str, make: Callable[[Path], object]) -> Edit:
+    return _of(name, lambda path: (path.unlink(), make(path)))
 
 
 def _array(name: str, change: Callable[[np.ndarray], Any]) -> Edit:
@@ -127,10 +123,6 @@ def _list_ids(value: int) -> Edit:
     return _index(change)
 
 
-def _swap(values: np.ndarray) -> np.ndarray:
-    return values[np.random.default_rng(0).permutation(len(values))]
-
-
 def _offset(place: int, value: int) -> Edit:
     """Overwrite where a sentence begins."""
     return _buffer(SENTENCE, 1, lambda values: values.__setitem__(place, value), np.int32)
@@ -167,10 +159,10 @@ EDITS: dict[str, tuple[str, Edit]] = {
     "parts twice": ("", _stored("parts", value=lambda names: names * 2)),
     "parts reversed": ("", _stored("parts", value=lambda names: names[::-1])),
     "a part less": ("", _stored("parts", value=lambda names: names[1:])),
-    **{f"a device as {name}": ("", _device(name)) for name in (OBJECT, "parts/*.arrow", "ids-*", "index-*")},
-    **{f"a pipe as {name}": ("", _pipe(name)) for name in (OBJECT, "parts/*.arrow", "places-*", "index-*")},
+    **{f"a device as {name}": ("", _instead(name, lambda path: path.symlink_to("/dev/zero"))) for name in (OBJECT, "parts/*.arrow", "ids-*", "index-*")},
+    **{f"a pipe as {name}": ("", _instead(name, os.mkfifo)) for name in (OBJECT, "parts/*.arrow", "places-*", "index-*")},
     **{f"{name}: {how}": ("", _array(name, change)) for name in ("ids", "places") for how, change in {
-        "reversed": lambda values: values[::-1], "swapped": _swap, "all one": lambda values: values * 0 + 5, "floats": np.float64,
+        "reversed": lambda values: values[::-1], "swapped": np.random.default_rng(0).permutation, "all one": lambda values: values * 0 + 5, "floats": np.float64,
         "two-dimensional": lambda values: values[:, None], "objects": lambda values: values.astype(object), "short": lambda v: v[:-1],
         "negative": lambda values: values - 500, "beyond": lambda values: values + 10**6, "huge": lambda values: values + 2**62,
         "other ends": lambda values: values.byteswap().view(values.dtype.newbyteorder()), "none": lambda values: values[:0],

@@ -4,7 +4,7 @@ Computed from few measured figures, with what is assumed in between; nothing her
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import product
 
 from sbert_app.bulk.preparing import INDEX_BYTES
 from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN
@@ -20,30 +20,17 @@ MEMORY_ROWS = 25_000_000  # that one machine searches: assumed, so that a query 
 NETWORK_MS = 5.0  # between app and store, and to merge the answers of several machines: assumed
 
 
-@dataclass(frozen=True)
-class Encoder:
-    """How fast one machine encodes. share: of each further machine's rate that is left, 1 for all."""
-
-    name: str
-    sentences_per_second: float
-    share: float = 1.0
-
-    def hours(self, rows: int, machines: int) -> float:
-        rate = self.sentences_per_second * machines * (self.share if machines > 1 else 1.0)
-        return rows / min(rate, READ_ROWS) / 3600
-
-
-ENCODERS = (
-    Encoder("2 cores with AMX-BF16 (measured)", 1_720.0, 0.91),
-    Encoder("V100 (published by sentence-transformers)", 14_200.0, 0.91),
-)
+RATES = {"2 cores with AMX-BF16 (measured)": 1_720, "V100 (published by sentence-transformers)": 14_200}  # sentences a second
+SHARE = 0.91  # of the rate of each of several machines that is left
 MILLION_MS = {SCANN: 9.6, IVF: 53.3, EXACT: 78.1}  # p50 of one query over a million rows on 2 cores, measured
 
 
 def hours_table() -> Iterator[str]:
-    cases = ((count, encoder) for encoder in ENCODERS for count in MACHINES)
-    rows = [[f"{count} × {encoder.name}", *(_hours(encoder.hours(rows, count)) for rows in ROWS)] for count, encoder in cases]
-    return markdown(["encoding", *map(_rows, ROWS)], rows)
+    table = []
+    for (name, rate), count in product(RATES.items(), MACHINES):
+        together = min(rate * count * (SHARE if count > 1 else 1), READ_ROWS)
+        table.append([f"{count} × {name}", *(_hours(rows / together / 3600) for rows in ROWS)])
+    return markdown(["encoding", *map(_rows, ROWS)], table)
 
 
 def bytes_table() -> Iterator[str]:

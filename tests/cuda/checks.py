@@ -1,6 +1,5 @@
 """What must hold on a GPU, against the same weights in fp32 on the CPU. Each check returns its figures, and asserts."""
 
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,8 +14,8 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.forward import forward_batches, token_budget_batches
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.training.objectives import Classification, CoSent, MultipleNegativesRanking, Regression, Triplet
-from sbert_app.training.options import TrainingOptions
+from sbert_app.training.crossing import build_trainee
+from sbert_app.training.options import ObjectiveOptions, TrainingOptions
 from sbert_app.training.siamese import Siamese
 from sbert_app.training.trainee import BatchLoss
 from sbert_app.training.trainer import Trainer
@@ -24,12 +23,12 @@ from tests.cuda.place import ADAPTER, CPU, DEVICE, DTYPES, examples, hardware, m
 
 Figures = dict[str, float]
 
-OBJECTIVES: dict[str, tuple[str, Callable[[int], nn.Module]]] = {
-    "classification": ("labelled", lambda dim: Classification(dim, 2)),
-    "regression": ("scored", lambda dim: Regression()),
-    "triplet": ("triplets", lambda dim: Triplet()),
-    "cosent": ("scored", lambda dim: CoSent()),
-    "ranking": ("positives", lambda dim: MultipleNegativesRanking()),
+OBJECTIVES = {  # the kind of examples that each learns from
+    "classification": "labelled",
+    "regression": "scored",
+    "triplet": "triplets",
+    "cosent": "scored",
+    "ranking": "positives",
 }
 
 
@@ -89,11 +88,10 @@ def rows_with_batches_started_ahead() -> Figures:
 
 def training_on(place: Hardware, name: str, dropout: bool = False, **options: float) -> tuple[Siamese, Trainer]:
     """A trainer of a fresh fp32 copy; `place.dtype` says whether the forward pass is mixed."""
-    kind, build = OBJECTIVES[name]
-    data = examples(kind)
+    data = examples(OBJECTIVES[name])
     torch.manual_seed(0)
     copy = Encoder.from_folder(model_folder(), Hardware(place.device, torch.float32))
-    siamese = Siamese(copy, build(copy.dim), data.take(np.arange(48)), data.take(np.arange(48, 64)))
+    siamese = build_trainee(copy, name, ObjectiveOptions(), data.take(np.arange(48)), data.take(np.arange(48, 64)))
     for module in siamese.module.modules():
         if isinstance(module, nn.Dropout) and not dropout:
             module.p = 0.0

@@ -21,7 +21,6 @@ CARRIED = ROOT / ".carry" / "all-MiniLM-L6-v2"
 ADAPTER = ROOT / "assets" / "cross_encoder"
 DEVICE = os.environ.get("SBERT_CUDA_CHECKS_DEVICE", "cuda")  # "cpu": a dry run of what needs no GPU
 TICKETS = 60 if DEVICE == "cpu" else 600
-HALF = 2.5  # the middle of the scores in assets/labelled
 
 CPU = Hardware(torch.device("cpu"), torch.float32)
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
@@ -31,8 +30,8 @@ def available() -> bool:
     return DEVICE == "cpu" or torch.cuda.is_available()
 
 
-def hardware(dtype: torch.dtype = torch.float32, device: str = DEVICE) -> Hardware:
-    return Hardware(torch.device(device), dtype)
+def hardware(dtype: torch.dtype = torch.float32) -> Hardware:
+    return Hardware(torch.device(DEVICE), dtype)
 
 
 def model_folder() -> Path:
@@ -96,12 +95,12 @@ def scored(count: int = 64) -> Examples:
     with (ROOT / "assets" / "labelled" / "requests_scored.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))[:count]
     columns = [row["sentence1"] for row in rows], [row["sentence2"] for row in rows]
-    return Examples("scored", columns, np.array([float(row["score"]) for row in rows]) / (2 * HALF), np.arange(1, len(rows) + 1))
+    return Examples("scored", columns, np.array([float(row["score"]) for row in rows]) / 5, np.arange(1, len(rows) + 1))
 
 
-def examples(kind: str, count: int = 64) -> Examples:
+def examples(kind: str) -> Examples:
     """The same pairs as examples of any kind: with a label for a high score, or with another's sentence as the negative."""
-    pairs = scored(count)
+    pairs = scored()
     first, second = pairs.sentences
     if kind == "labelled":
         return Examples(kind, pairs.sentences, (pairs.targets > 0.5) * 1.0, pairs.rows, ("other", "same"), positive=1)
