@@ -6,13 +6,14 @@ import sys
 import time
 from pathlib import Path
 
+from tests.browser.chromium import free_port
+
 
 class Server:
     """Runs on a free port of 127.0.0.1; can be killed and started again on the same port."""
 
     def __init__(self, folder: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._folder = folder
         self.start()

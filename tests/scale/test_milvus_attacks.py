@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import threading
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +22,7 @@ from sbert_app.collections.milvus import store
 from sbert_app.collections.milvus.index import PROPERTY, Index, properties_of
 from sbert_app.collections.milvus.rows import schema_for
 from sbert_app.errors import UserError
-from tests.scale.test_milvus import DIM, FACTS, QUERIES, TABLE, stored
+from tests.scale.test_milvus import DIM, FACTS, QUERIES, TABLE, refused, stored
 
 ANSWERS = {
     "nothing": b"",
@@ -43,10 +42,8 @@ def test_a_server_that_is_no_milvus_is_told_within_seconds(answer):
             held[-1].sendall(ANSWERS[answer])
 
     threading.Thread(target=accept, daemon=True).start()
-    start = time.monotonic()
-    with pytest.raises(CollectionError, match="Milvus at http://127.0.0.1"):
+    with refused("Milvus at http://127.0.0.1", 20):
         open_collection(f"http://127.0.0.1:{listening.getsockname()[1]}/rows")
-    assert time.monotonic() - start < 20
 
 
 def test_a_server_that_hangs_while_it_is_asked_is_told_within_bounded_time(server, monkeypatch):
@@ -56,10 +53,8 @@ def test_a_server_that_hangs_while_it_is_asked_is_told_within_bounded_time(serve
     os.kill(server._process.pid, signal.SIGSTOP)
     try:
         for call in (lambda: opened.search(QUERIES[:1], 5), opened.count, lambda: opened.fetch([1]), lambda: list(opened.scan())):
-            start = time.monotonic()
-            with pytest.raises(CollectionError, match=r"took too long|does not answer"):
+            with refused(r"took too long|does not answer", 15):
                 call()
-            assert time.monotonic() - start < 15
     finally:
         os.kill(server._process.pid, signal.SIGCONT)
     assert opened.search(QUERIES[:1], 5)[1].shape == (1, 5)
@@ -98,11 +93,12 @@ def test_forged_facts_and_a_property_that_holds_none_are_not_believed(client, tm
         open_collection(f"{tmp_path}/store.db/rows")
 
 
-def test_a_schema_that_is_not_ours_is_told_although_it_has_our_facts(client, tmp_path):
+@pytest.mark.parametrize("properties", [None, {}], ids=["with our facts", "of something else"])
+def test_a_schema_that_is_not_ours_is_told(client, tmp_path, properties):
     schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=True)
     schema.add_field("id", DataType.INT64, is_primary=True)
     schema.add_field("embedding", DataType.FLOAT_VECTOR, dim=DIM)
-    make(client, schema)
+    make(client, schema, properties)
     with pytest.raises(CollectionError, match="was not made by SBERT Studio"):
         open_collection(f"{tmp_path}/store.db/rows")
 
