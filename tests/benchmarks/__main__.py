@@ -33,7 +33,7 @@ LONG = {  # these train, or work, for long: only when they are asked for
     "transfer": "quality.transfer",
     "collections": "collections.report",
     "stores": "collections.stores",
-    "memory": "memory.report",
+    "memory": "app.memory",
 }
 PACKAGES = ("torch", "transformers", "openvino", "onnxruntime", "sentence-transformers")
 
