@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations_with_replacement, cycle, islice
 from pathlib import Path
 from typing import Any
@@ -39,22 +40,17 @@ TOLERANCE = 0.02  # bf16 against bf16 gives the same numbers; another number typ
 def double_load(couple: tuple[str, str], home: Path) -> list[Any]:
     """Load both in two threads that start together, each for a registry of its own. A load that failed is its error."""
     barrier = threading.Barrier(2)
-    results: list[Any] = [None, None]
 
-    def load(place: int) -> None:
+    def load(name: str) -> Any:
         registry = Registry(Settings(home=home, device="cpu", precision="bf16"))
         barrier.wait()
         try:
-            results[place] = LOADS[couple[place]](registry)
+            return LOADS[name](registry)
         except Exception as error:
-            results[place] = error
+            return error
 
-    threads = [threading.Thread(target=load, args=(place,)) for place in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
+    with ThreadPoolExecutor(2) as threads:
+        return list(threads.map(load, couple))
 
 
 def outputs(model: Any) -> np.ndarray:
