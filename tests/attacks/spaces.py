@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +32,18 @@ class Surrounding:
 
     name: str
     env: dict[str, str]
-    rows: list[tuple[str, str]] = field(default_factory=list)
+    faults: int = 0
 
-    def check(self, what: str, work: Callable[[], Any]) -> Any:
-        """Note how long a step took, or how it failed."""
-        begin = time.perf_counter()
+    def check(self, what: str, work: Callable[..., Any], *args: Any) -> Any:
+        """Print how long a step took, or how it failed."""
+        begin, result = time.perf_counter(), None
         try:
-            result = work()
+            result = work(*args)
+            told = f"{time.perf_counter() - begin:.1f} s"
         except Exception as error:
-            self.rows.append((what, f"FAULT: {type(error).__name__}: {error}"))
-            return None
-        self.rows.append((what, f"{time.perf_counter() - begin:.1f} s"))
+            self.faults += 1
+            told = f"FAULT: {type(error).__name__}: {error}"
+        print(f"  {what:<28}{told}", flush=True)
         return result
 
 
@@ -70,33 +71,23 @@ def copy_code(folder: Path) -> None:
 
 def visit(place: Path, surrounding: Surrounding, url: str) -> None:
     """Two visitors beside each other: each does all jobs, none sees what is the other's."""
-    one, two = Client(url, verbose=False), Client(url, verbose=False)
+    check, one, two = surrounding.check, Client(url, verbose=False), Client(url, verbose=False)
 
     def ask(client: Client, endpoint: str, *args: Any) -> Any:
         return client.submit(*args, api_name=endpoint).result(timeout=WORK_SECONDS)
 
-    corpora = [
-        surrounding.check(
-            f"index {name}", lambda client=client, lines=lines: ask(client, "/index_corpus", None, "\n".join(lines), [], MODEL)
-        )
-        for name, client, lines in (("one", one, ANIMALS), ("two", two, INVOICES))
-    ]
+    visitors = (("one", one, ANIMALS), ("two", two, INVOICES))
+    corpora = [check(f"index {name}", ask, who, "/index_corpus", None, "\n".join(rows), [], MODEL) for name, who, rows in visitors]
     if None in corpora:
         return
     first, second = (corpus["corpus"] for corpus in corpora)
-    surrounding.check(
-        "search apart", lambda: apart(ask(one, "/search", first, "late", 32), ask(two, "/search", second, "a seal", 32))
-    )
-    surrounding.check("an id is guessed", lambda: refused(lambda: ask(two, "/search", first[:-1] + "_", "late", 32)))
-    surrounding.check("map (compiles at first)", lambda: clusters(ask(one, "/cluster_map", first, "4")))
+    check("search apart", lambda: apart(ask(one, "/search", first, "late", 32), ask(two, "/search", second, "a seal", 32)))
+    check("an id is guessed", refused, lambda: ask(two, "/search", first[:-1] + "_", "late", 32))
+    check("map (compiles at first)", lambda: clusters(ask(one, "/cluster_map", first, "4")))
     pairs = handle_file(str(place / "labelled.csv"))
-    trained = surrounding.check(
-        "train", lambda: finished(ask(one, "/fine_tune", pairs, "", "quick", MODEL, "a secret of visitor one"))
-    )
-    surrounding.check("models apart", lambda: unlisted(ask(two, "/models"), trained))
-    surrounding.check(
-        "a path is no upload", lambda: refused(lambda: ask(two, "/index_corpus", {"path": "/etc/passwd"}, "", [], MODEL))
-    )
+    trained = check("train", lambda: finished(ask(one, "/fine_tune", pairs, "", "quick", MODEL, "a secret of visitor one")))
+    check("models apart", lambda: unlisted(ask(two, "/models"), trained))
+    check("a path is no upload", refused, lambda: ask(two, "/index_corpus", {"path": "/etc/passwd"}, "", [], MODEL))
 
 
 def apart(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
@@ -155,10 +146,10 @@ def attack(place: Path, surrounding: Surrounding) -> None:
     env |= {"LD_LIBRARY_PATH": str(place / "python" / "lib"), **surrounding.env}
     who = {"cwd": place / "code", "user": USER, "group": USER, "extra_groups": []}
     with starting(place / "app.log", env, [python, "app.py"], **who) as app:
-        surrounding.check("start", lambda: app.wait_for(app.answers))
+        surrounding.check("start", app.wait_for, app.answers)
         if app.process.poll() is None:
             visit(place, surrounding, app.url)
-            surrounding.check("end after SIGTERM", lambda: ended(app.process))
+            surrounding.check("end after SIGTERM", ended, app.process)
         surrounding.check("log and folders are clean", lambda: clean(place, app.log(), before))
 
 
@@ -186,10 +177,8 @@ def main(folder: Path) -> bool:
         raise SystemExit("Only root can start the app as user 1000.")
     faults = 0
     for surrounding in bounded(prepare(folder)):
+        print(f"\n{surrounding.name}", flush=True)
         attack(folder, surrounding)
-        print(f"\n{surrounding.name}")
-        for what, result in surrounding.rows:
-            print(f"  {what:<28}{result}", flush=True)
-            faults += result.startswith("FAULT")
+        faults += surrounding.faults
     print(f"\nfaults: {faults}")
     return not faults
