@@ -73,7 +73,8 @@ def _measured(folder: Path, sentences: list[str], precision: str, rounds: int) -
             if name == "converted":
                 shutil.copytree(folder / name, home)
             runs[f"{name}, first"].append(_ours(home, file, out, precision))
-            runs[THEIRS].append(_theirs(file, out))
+            theirs, rate = _timed([sys.executable, "-c", SCRIPT, str(checked_bundled_folder()), str(file), str(out)], {})
+            runs[THEIRS].append((theirs, float(rate)))
             runs[f"{name}, second"].append(_ours(home, file, out, precision))
         loads.append(psutil.getloadavg()[0])
     theirs = [median(values) for values in zip(*runs[THEIRS], strict=True)]
@@ -86,20 +87,15 @@ def _measured(folder: Path, sentences: list[str], precision: str, rounds: int) -
 
 
 def _ours(home: Path, file: Path, out: Path, precision: str) -> Run:
-    env = os.environ | {"SBERT_STUDIO_HOME": str(home), "SBERT_STUDIO_PRECISION": precision, "SBERT_STUDIO_DEVICE": "cpu"}
+    env = {"SBERT_STUDIO_HOME": str(home), "SBERT_STUDIO_PRECISION": precision, "SBERT_STUDIO_DEVICE": "cpu"}
     seconds, printed = _timed([sys.executable, "-m", "sbert_app", "encode", str(file), "--out", str(out), "--json"], env)
     return seconds, json.loads(printed)["sentences_per_second"]
 
 
-def _theirs(file: Path, out: Path) -> Run:
-    seconds, printed = _timed([sys.executable, "-c", SCRIPT, str(checked_bundled_folder()), str(file), str(out)], dict(os.environ))
-    return seconds, float(printed)
-
-
-def _timed(command: list[str], env: dict[str, str]) -> tuple[float, str]:
-    out_of_the_way = {name: value for name, value in env.items() if name != "OMP_NUM_THREADS"}
+def _timed(command: list[str], more: dict[str, str]) -> tuple[float, str]:
+    env = {name: value for name, value in (os.environ | more).items() if name != "OMP_NUM_THREADS"}
     begin = time.perf_counter()
-    done = subprocess.run(command, env=out_of_the_way, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True)
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True)
     return time.perf_counter() - begin, done.stdout.splitlines()[-1]
 
 

@@ -8,7 +8,8 @@ import json
 import logging
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, machine
 from sbert_app.timing.race import closest_pair
 from sbert_app.training.options import TrainingOptions
-from tests.benchmarks.timing import alternate, fastest
+from tests.benchmarks.timing import alternate, fastest, in_turns
 from tests.benchmarks.trainers import train_ours, train_theirs
 from tests.cuda.place import ADAPTER, DTYPES, made_sentences, merge_adapter, model_folder
 
@@ -39,7 +40,6 @@ class Benchmark:
         self.cuda = device == "cuda"
         self.hardware = {name: Hardware(torch.device(device), dtype) for name, dtype in DTYPES.items()}
         self.device = device
-        self.rounds = 3 if self.cuda else 1
         self.batches = BATCHES if self.cuda else BATCHES[:1]
         self.half = torch.float16 if self.cuda else torch.bfloat16  # their fast way: plain float16 on a CPU is a trap
 
@@ -48,18 +48,15 @@ class Benchmark:
 
     def rates(self, count: int, sides: Sides) -> dict[str, float]:
         """Things a second of each side, medians; each is warmed up once."""
-        for work in sides.values():
-            work()
-        waiting = {name: self._waited(work) for name, work in sides.items()}
-        return {name: count / seconds for name, seconds in alternate(waiting, self.rounds).items()}
 
-    def _waited(self, work: Callable[[], object]) -> Callable[[], None]:
-        def timed() -> None:
+        def waited(work: Callable[[], object]) -> None:
             work()
             if self.cuda:
                 torch.cuda.synchronize()
 
-        return timed
+        waiting = {name: partial(waited, work) for name, work in sides.items()}
+        in_turns(waiting, 1)
+        return {name: count / seconds for name, seconds in alternate(waiting, 3 if self.cuda else 1).items()}
 
     def their_encoder(self, dtype: torch.dtype) -> Any:
         from sentence_transformers import SentenceTransformer
@@ -74,11 +71,11 @@ class Benchmark:
         for tokens, words in WORDS.items():
             texts = made_sentences(count, words)
             batch = fastest(self.batches, lambda size, texts=texts: fast.encode(texts, batch_size=size))
-            sides: Sides = {f"ours_{name}": lambda e=encoder, t=texts: e.encode(t) for name, encoder in ours.items()}
+            sides: Sides = {f"ours_{name}": partial(encoder.encode, texts) for name, encoder in ours.items()}
             sides |= {
-                "theirs_defaults": lambda t=texts: plain.encode(t),
-                "theirs_best": lambda t=texts, b=batch: fast.encode(t, batch_size=b),
-                "theirs_fp32_same_batch": lambda t=texts, b=batch: plain.encode(t, batch_size=b),
+                "theirs_defaults": partial(plain.encode, texts),
+                "theirs_best": partial(fast.encode, texts, batch_size=batch),
+                "theirs_fp32_same_batch": partial(plain.encode, texts, batch_size=batch),
             }
             mean_tokens = float(np.mean([len(row) for row in ours["fp32"].tokenize(texts)]))
             result[f"{tokens}_tokens"] = {"mean_tokens": mean_tokens, "best_batch": batch, **self.rates(count, sides)}
@@ -107,11 +104,11 @@ class Benchmark:
         columns = made_sentences(count, 20), made_sentences(count, 20, seed=1)
         scores = np.random.default_rng(0).random(count)
         data, options = Examples("scored", columns, scores, np.arange(1, count + 1)), TrainingOptions(epochs=1, batch_size=batch)
-
-        def ours(precision: str) -> float:
-            return train_ours(Encoder.from_folder(model_folder(), self.hardware["fp32"]), data, options, self.hardware[precision])
-
-        sides: Sides = {f"ours_{precision}": lambda precision=precision: ours(precision) for precision in ("bf16", "fp32")}
+        fp32 = self.hardware["fp32"]
+        sides: Sides = {
+            f"ours_{name}": lambda place=place: train_ours(Encoder.from_folder(model_folder(), fp32), data, options, place)
+            for name, place in self.hardware.items()
+        }
         try:
             import datasets  # noqa: F401 - their trainer wants it
         except ImportError:
@@ -127,13 +124,10 @@ class Benchmark:
         preprocess = getattr(model, "preprocess", None) or model.tokenize
         optimizer = torch.optim.AdamW(model.parameters(), lr=2e-5, fused=True)
         for start in range(0, len(data), batch):
-            embeddings = []
             with torch.autocast(self.device, torch.bfloat16):
-                for column in data.sentences:
-                    features = {
-                        k: v.to(self.device) for k, v in preprocess(column[start : start + batch]).items() if torch.is_tensor(v)
-                    }
-                    embeddings.append(model(features)["sentence_embedding"])
+                prepared = [preprocess(column[start : start + batch]) for column in data.sentences]
+                features = [{k: v.to(self.device) for k, v in each.items() if torch.is_tensor(v)} for each in prepared]
+                embeddings = [model(each)["sentence_embedding"] for each in features]
             gold = torch.tensor(data.targets[start : start + batch], dtype=torch.float32, device=self.device)
             optimizer.zero_grad(set_to_none=True)
             mse_loss(torch.cosine_similarity(*embeddings).float(), gold).backward()
@@ -146,8 +140,8 @@ class Benchmark:
         texts = made_sentences(count, 12)
         sides: Sides = {}
         for name, place in self.hardware.items():
-            encoder = Encoder.from_folder(model_folder(), place)
-            sides[name] = lambda encoder=encoder: closest_pair(encoder.encode(texts))
+            encode = Encoder.from_folder(model_folder(), place).encode
+            sides[name] = lambda encode=encode: closest_pair(encode(texts))
         rates = self.rates(1, sides)
         return {"sentences": count, **{f"seconds_{name}": 1 / rate for name, rate in rates.items()}}
 
@@ -167,11 +161,11 @@ class Benchmark:
 FIGURES = ("encoding", "scoring", "training", "most_similar_pair", "memory")
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("figures", nargs="*", choices=[[], *FIGURES], default=[])
-    chosen = parser.parse_args(arguments)
+    chosen = parser.parse_args()
     if chosen.device == "cuda" and not torch.cuda.is_available():
         raise SystemExit("No CUDA device here. `--device cpu` is a tiny dry run.")
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
