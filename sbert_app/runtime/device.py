@@ -76,10 +76,6 @@ class Device:
                 self._short_ended = time.perf_counter()
             self._release()
 
-    def close(self, seconds: float) -> None:
-        """Take the device for good, or give up after `seconds`: a thread computing while Python shuts down aborts the process."""
-        self._acquire(short=True, seconds=seconds)
-
     def each(self, steps: Iterator[Item], short: bool = False) -> Iterator[Item]:
         """Yield the steps of a long job, holding the device only while a step is computed. short: each is a short request."""
         return each_within(partial(self.hold, short), steps)
@@ -111,7 +107,7 @@ class Device:
         """Train a run elsewhere, as far as that goes. Whether it is done; the rest is for this process."""
         return False
 
-    def _acquire(self, short: bool, seconds: float | None = None) -> None:
+    def _acquire(self, short: bool) -> None:
         queue = self._short if short else self._batches
         with self._lock:
             if not self._held:
@@ -120,7 +116,7 @@ class Device:
             turn = threading.Event()
             queue.add(turn, ASKING.get().key)
         try:
-            turn.wait(seconds)  # the releasing thread hands the device over, still held
+            turn.wait()  # the releasing thread hands the device over, still held
         except BaseException:  # Ctrl-C in the shell: a thread that left the queue must not be handed the device
             with self._lock:
                 if waiting := turn in queue:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CLOSING_SECONDS = 5  # to wait at the end; no step of a job takes longer
 RUN_HOURS = 24  # hosted, that a run is kept after it was last worked on
 EMBEDDING_JOBS = 4  # at a time: batches take turns on the device, reading and indexing overlap
 
@@ -135,10 +134,3 @@ def warm_up(bench: Workbench, pause: Callable[[], None] = lambda: None) -> None:
         log.info("ready after %.1f s on %s", time.perf_counter() - start, bench.registry.hardware)
     gc.collect()
     gc.freeze()  # what stays is not looked through again, which stopped all threads for 0.3 s; networks go without it (tested)
-
-
-def close(bench: Workbench) -> None:
-    """Stop all work, so that no thread computes while the interpreter shuts down."""
-    bench.lines.active.close()
-    bench.stop_converting()
-    bench.device.close(CLOSING_SECONDS)

@@ -24,7 +24,7 @@ from sbert_app.labelled.example_set import Examples, column_groups, pair_groups
 from sbert_app.models.bundled import bundled_cross_encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import CROSS_ENCODER
-from sbert_app.runtime.workbench import Workbench, close
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.training.crossing import PairTrainee, pairs_of
 from sbert_app.training.options import TrainingOptions
 from sbert_app.training.siamese import finish
@@ -93,7 +93,7 @@ def untrained(examples: Examples) -> dict[str, Scores]:
     bench = Workbench(settings_from_environment())
     names = TF_IDF, WORD_VECTORS, SBERT, CROSS
     scores = {name: kept(name, lambda name=name: load_system(bench, name, Choice()).score(examples)) for name in names}
-    close(bench)
+    bench.stop_converting()
     return scores
 
 

@@ -50,7 +50,7 @@ def wait_until_idle() -> None:
 
 
 def served(home: Path, hosted: bool, collections: tuple[str, ...] = (), **settings: Any) -> Iterator[str]:
-    from sbert_app.runtime.workbench import close, warm_up
+    from sbert_app.runtime.workbench import warm_up
     from sbert_app.settings import Settings
     from sbert_app.ui.gradio_changes import speak_english
     from tests.served import Served
@@ -65,7 +65,10 @@ def served(home: Path, hosted: bool, collections: tuple[str, ...] = (), **settin
     yield app.url
     APPS.remove(app.page)
     app.close()
-    close(app.bench)
+    app.bench.lines.active.close()
+    app.bench.stop_converting()
+    with app.bench.device.hold(short=True):  # a thread that computes while Python shuts down would abort the process
+        pass
 
 
 @pytest.fixture(scope="session")
