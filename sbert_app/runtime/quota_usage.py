@@ -35,7 +35,7 @@ class Usage:
     def __init__(self, quotas: Quotas | None = None, clock: Callable[[], float] = time.time) -> None:
         self._quotas, self._clock = quotas or {}, clock
         self._counts = {period: Counts(seconds, clock) for period, seconds in PERIODS.items()}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     @contextmanager
     def take(self, **amounts: float) -> Iterator[dict[str, float]]:
@@ -45,7 +45,7 @@ class Usage:
         """
         with self._lock:
             for resource, amount in amounts.items():
-                self._check(resource, amount)
+                self.check(resource, amount)
             counts = [(resource, count) for resource in amounts for _, _, count in self._limits(resource)]
             for resource, count in counts:
                 count.amount += amounts[resource]
@@ -72,11 +72,6 @@ class Usage:
                 for _, _, count in self._limits(resource):
                     count.amount += seconds / 60 if resource == TRAINING else seconds
 
-    def check(self, resource: str) -> None:
-        """Raise SpentError if nothing is left of this."""
-        with self._lock:
-            self._check(resource)
-
     def spent(self, resource: str) -> str:
         """Why a job has to end, "" if something is left of this."""
         try:
@@ -99,13 +94,16 @@ class Usage:
         limits = [(period, getattr(quota, resource)) for period, quota in quotas]
         return [(p, limit, self._counts[p].of((visitor, resource))) for p, limit in limits if limit < float("inf")]
 
-    def _check(self, resource: str, needed: float = 0.0) -> None:
-        for period, quota, count in self._limits(resource):
-            most, left = in_words(resource, quota), quota - count.amount
+    def check(self, resource: str, needed: float = 0.0) -> None:
+        """Raise SpentError if less than this is left, or nothing."""
+        with self._lock:
+            limits = [(period, quota, count.began, quota - count.amount) for period, quota, count in self._limits(resource)]
+        for period, quota, began, left in limits:
+            most = in_words(resource, quota)
             if needed > quota or not quota:
                 raise SpentError(f"A visitor has {most} {A[period]}, and this needs more. Use less at a time.")
             if left <= 0 or needed > left:
-                end, now = (datetime.fromtimestamp(at, UTC) for at in (count.began + PERIODS[period], self._clock()))
+                end, now = (datetime.fromtimestamp(at, UTC) for at in (began + PERIODS[period], self._clock()))
                 again = f"{end:%H:%M} UTC{'' if end.date() == now.date() else ' tomorrow'}"
                 rest = f"This needs {in_words(resource, needed)}, and {in_words(resource, left)} are left of your"
                 shared = " Everybody at your network address shares them." if ASKING.get().key[0] == ANONYMOUS else ""
