@@ -8,11 +8,17 @@ import pytest
 from sbert_app.corpus.cache import EmbeddingCache
 from sbert_app.runtime import device as module
 from sbert_app.runtime.device import Device, Embedder
+from sbert_app.runtime.visitors import ASKING, Visitor, asking
 
 
 @pytest.fixture
 def device():
     return Device()
+
+
+@pytest.fixture
+def encoder(shared_bench, tiny):
+    return shared_bench.registry.encoder(str(tiny))
 
 
 def waiting(device: Device, count: int) -> None:
@@ -21,15 +27,15 @@ def waiting(device: Device, count: int) -> None:
         time.sleep(0.001)
 
 
-def order_of(device: Device, kinds: str) -> str:
-    """In which order requests are served that came while the device was held: s for short, b for batch."""
+def order_of(device: Device, *requests: tuple[str, Visitor]) -> str:
+    """In which order requests are served that came while the device was held: s for short, b for batch, or other short ones."""
     served: list[str] = []
 
-    def request(kind: str) -> None:
-        with device.hold(short=kind == "s"):
+    def request(kind: str, visitor: Visitor) -> None:
+        with asking(visitor), device.hold(short=kind != "b"):
             served.append(kind)
 
-    threads = [threading.Thread(target=request, args=(kind,)) for kind in kinds]
+    threads = [threading.Thread(target=request, args=each) for each in requests]
     with device.hold():
         for number, thread in enumerate(threads, 1):
             thread.start()
@@ -42,7 +48,12 @@ def order_of(device: Device, kinds: str) -> str:
 def test_short_requests_go_before_batches(device, monkeypatch):
     """And batches are not starved."""
     monkeypatch.setattr(module, "SHORT_IN_A_ROW", 2)
-    assert order_of(device, "bbsssss") == "ssbssbs"
+    assert order_of(device, *((kind, Visitor()) for kind in "bbsssss")) == "ssbssbs"
+
+
+def test_it_goes_from_visitor_to_visitor(device):
+    ann, bob = Visitor("tab", "10.0.0.1"), Visitor("tab", "10.0.0.2")
+    assert order_of(device, *[("a", ann)] * 20, ("c", bob)) in ("c" + 20 * "a", "ac" + 19 * "a") and ASKING.get() == Visitor()
 
 
 def test_the_next_step_of_a_search_does_not_wait_for_the_batch_that_waited_for_the_first(device, monkeypatch):
@@ -110,22 +121,20 @@ def holds(device, monkeypatch) -> list[bool]:
 
 
 @pytest.mark.parametrize(("characters", "short"), [(module.SHORT_CHARACTERS, True), (module.SHORT_CHARACTERS + 1, False)])
-def test_a_small_corpus_is_a_short_request(device, holds, shared_bench, model_folder, characters, short):
-    encoder = shared_bench.registry.encoder(str(model_folder))
+def test_a_small_corpus_is_a_short_request(device, holds, encoder, characters, short):
     Embedder(device, EmbeddingCache(None)).embed(encoder, ["a" * (characters - 1), "b"])
     assert {*holds} == {short}
 
 
-def test_what_is_embedded_does_not_wait_for_the_device_once_more(device, holds, shared_bench, model_folder, tmp_path):
-    encoder, embedder = shared_bench.registry.encoder(str(model_folder)), Embedder(device, EmbeddingCache(tmp_path))
+def test_what_is_embedded_does_not_wait_for_the_device_once_more(device, holds, encoder, tmp_path):
+    embedder = Embedder(device, EmbeddingCache(tmp_path))
     for batches in (1, 0):  # computed, and looked up
         holds.clear()
         embedder.embed(encoder, ["one", "two"])
         assert len(holds) == batches
 
 
-def test_what_was_embedded_is_on_disk_while_its_job_goes_on_and_in_one_piece_after(device, shared_bench, model_folder, tmp_path):
-    encoder = shared_bench.registry.encoder(str(model_folder))
+def test_what_was_embedded_is_on_disk_while_its_job_goes_on_and_in_one_piece_after(device, encoder, tmp_path):
     sentences = [f"{'a longer letter about number ' * 8}{number}" for number in range(200)]
     with closing(Embedder(device, EmbeddingCache(tmp_path)).job(encoder, sentences).run()) as steps:
         for done in steps:

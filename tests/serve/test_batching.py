@@ -1,6 +1,5 @@
 """Requests that wait for the device are encoded in one call, each gets its own rows, and nobody pays for another's mistake."""
 
-import time
 from concurrent.futures import Future
 
 import numpy as np
@@ -10,6 +9,7 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.device import Device
 from sbert_app.serve import embeddings as module
 from sbert_app.serve.embeddings import DynamicBatcher
+from tests.runtime.test_device import waiting
 
 
 class Recording:
@@ -40,16 +40,11 @@ def batcher(device):
     return DynamicBatcher(device, short=True)
 
 
-def until_it_is_waited_for(device: Device) -> None:
-    while not device._short:
-        time.sleep(0.001)
-
-
 def together(device: Device, batcher: DynamicBatcher, encoders, requests: list[list[str]]) -> list[Future]:
     """Submit requests while the device is busy; the first of them waits for it already, so that the others gather."""
     with device.hold():
         first = batcher.submit(encoders[0], ["the first one"])
-        until_it_is_waited_for(device)
+        waiting(device, 1)
         futures = [batcher.submit(encoder, sentences) for encoder, sentences in zip(encoders, requests, strict=True)]
     first.result(20)
     return futures
@@ -66,7 +61,7 @@ def test_requests_that_wait_are_one_call_and_each_gets_its_rows(device, batcher,
 def test_nobody_waits_for_others_to_come(device, batcher, recording):
     with device.hold(short=True):
         future = batcher.submit(recording, ["alone"])
-        until_it_is_waited_for(device)
+        waiting(device, 1)
         assert recording.calls == [["alone"]] and not future.done()
     assert future.result(20).shape == (1, recording.dim)
 
@@ -91,7 +86,7 @@ def test_models_are_not_mixed_and_a_call_is_bounded(device, batcher, encoder, mo
 def test_a_cancelled_request_is_not_encoded(device, batcher, recording):
     with device.hold():
         first = batcher.submit(recording, ["first"])
-        until_it_is_waited_for(device)
+        waiting(device, 1)
         batcher.submit(recording, ["nobody waits for it"]).cancel()
         last = batcher.submit(recording, ["last"])
     first.result(20)
