@@ -2,11 +2,8 @@
 
 import csv
 import json
-from pathlib import Path
 
-import pytest
-
-TICKETS = Path(__file__).parents[2] / "assets" / "examples" / "support_tickets.csv"
+from tests.cli.test_sentences import TICKETS
 
 
 def test_pairs_groups_and_a_cleaned_file(shell, tmp_path):
@@ -46,15 +43,3 @@ def test_against_another_file(shell, write, sentences):
     found = json.loads(shell("duplicates", TICKETS, "--top", 1, "--against", other, "--json")[0])["overlap"]
     assert (found["rows"], found["found"], found["same_text"]) == (2, 1, 1) and found["matches"][0]["corpus_row"] == 1
     assert "1 of 2 rows of" in shell("duplicates", TICKETS, "--against", other)[0]
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        ((TICKETS, "--remove", "all"), "Error: Unknown rows to remove 'all'. Must be one of copies, unmarked, similar."),
-        ((TICKETS, "--clean", "/nowhere/clean.csv"), "Error: Cannot write '/nowhere/clean.csv'"),
-    ],
-)
-def test_mistakes_are_one_line(shell, args, message):
-    out, err = shell("duplicates", *args, status=2)
-    assert out == "" and message in err

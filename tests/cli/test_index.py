@@ -55,18 +55,6 @@ def test_a_file_that_is_left_out_gives_status_1(shell, tickets, write, tmp_path)
     assert "Not indexed: " in out and "'broken.parquet' is not a readable parquet file" in out
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("nowhere.csv", "--store", "s"), "There is no file 'nowhere.csv'. Check the path."),
-        (("a.csv",), "Name either --store, a collection, or --out, a folder for Parquet files."),
-        (("a.csv", "--store", "s", "--shard", "3/2"), "--shard is '3/2'. It must be a part and the number of parts, such as 2/8."),
-    ],
-)
-def test_a_mistake_gives_one_line_and_status_2(shell, options, message):
-    assert shell("index", *options, status=2) == ("", f"Error: {message}\n")
-
-
 def test_ray_that_is_not_installed_is_named(shell, tickets, monkeypatch, tmp_path):
     monkeypatch.setattr("sbert_app.bulk.indexing.find_spec", lambda name: None)
     _, err = shell("index", tickets, "--out", tmp_path / "out", "--engine", "ray", status=2)

@@ -1,12 +1,9 @@
-"""The shell's map: a page, a csv, one JSON object; mistakes in one line."""
+"""The shell's map: a page, a csv, one JSON object."""
 
 import csv
 import json
-from pathlib import Path
 
-import pytest
-
-TICKETS = Path(__file__).parents[2] / "assets" / "examples" / "support_tickets.csv"
+from tests.cli.test_sentences import TICKETS
 
 
 def test_a_page_and_one_json_object(shell, tmp_path):
@@ -21,15 +18,3 @@ def test_a_page_and_one_json_object(shell, tmp_path):
     with (tmp_path / "map.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 926 and sum(row["cluster"] == "outlier" for row in rows) <= 18 and "outliers" in out
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--out", "map.pdf"], "must end in .html or .csv"),
-        (["--out", "no/such/folder/map.csv"], "Choose another path"),
-    ],
-)
-def test_mistakes_are_one_line(shell, write, options, message):
-    _, err = shell("map", write("few.csv", "text\none\ntwo\nthree\n"), *options, status=2)
-    assert message in err.splitlines()[-1]

@@ -2,12 +2,13 @@
 
 import csv
 import json
-from pathlib import Path
 
 import pytest
 from scipy.stats import spearmanr
 
-REQUESTS = Path(__file__).parents[2] / "assets" / "labelled" / "requests_scored.csv"
+from tests.cli.test_sentences import ROOT
+
+REQUESTS = ROOT / "assets" / "labelled" / "requests_scored.csv"
 
 
 def test_the_scored_file_and_the_agreement(shell, tmp_path):

@@ -13,7 +13,7 @@ from sbert_app import __version__
 from sbert_app.jobs.search.open_corpus import no_hits
 
 ROOT = Path(__file__).parents[2]
-TICKETS = str(ROOT / "assets" / "examples" / "support_tickets.csv")
+TICKETS = ROOT / "assets" / "examples" / "support_tickets.csv"
 
 
 def test_the_module_is_a_command(tmp_path):
@@ -49,7 +49,7 @@ def test_rows_without_an_embedding_are_told(shell, write, tmp_path):
 
 
 def test_encode_writes_an_array_in_file_order(shell, tmp_path, encoder, sentences):
-    result = json.loads(shell("encode", TICKETS, "--out", str(tmp_path / "e.npy"), "--json")[0])
+    result = json.loads(shell("encode", TICKETS, "--out", tmp_path / "e.npy", "--json")[0])
     assert result["columns"] == ["text"]
     embeddings = np.load(tmp_path / "e.npy")
     assert embeddings.shape == (len(sentences), 384) == (result["sentences"], result["dim"])
@@ -84,24 +84,25 @@ def test_models(shell):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("search", "nowhere.csv", "--query", "x"), "Error: There is no file 'nowhere.csv'. Check the path."),
-        (("search", "/dev/null", "--query", "x"), "Error: There is no file '/dev/null'. Pipes are not read"),
-        (("search", TICKETS, "--query", "x", "--column", "nope"), "Error: 'support_tickets.csv' has no column 'nope'."),
-        (("search", TICKETS), "Error: Missing option '--query'. Try --help."),
-        (("encode", TICKETS, "--out", "/nowhere/e.npy"), "Error: Cannot write '/nowhere/e.npy': No such file or directory."),
-        (("encode", TICKETS, "--out", "e.csv"), "Error: 'e.csv' must end in .npy"),
-        (("similarity", "a", "b", "--model", "no/such"), "Error: The model 'no/such' is not on this machine"),
-        (("similarity", "a", "b", "--cross-encoder", "all-MiniLM-L6-v2"), "Error: The model 'all-MiniLM-L6-v2' is of kind encoder"),
-        (("nonsense",), "Error: No such command 'nonsense'."),
+        (("search", "nowhere.csv", "--query", "x"), "There is no file 'nowhere.csv'. Check the path."),
+        (("search", "/dev/null", "--query", "x"), "There is no file '/dev/null'. Pipes are not read"),
+        (("search", TICKETS, "--query", "x", "--column", "nope"), "'support_tickets.csv' has no column 'nope'."),
+        (("search", TICKETS), "Missing option '--query'. Try --help."),
+        (("encode", TICKETS, "--out", "/nowhere/e.npy"), "Cannot write '/nowhere/e.npy': No such file or directory."),
+        (("encode", TICKETS, "--out", "e.csv"), "'e.csv' must end in .npy"),
+        (("similarity", "a", "b", "--model", "no/such"), "The model 'no/such' is not on this machine"),
+        (("similarity", "a", "b", "--cross-encoder", "all-MiniLM-L6-v2"), "The model 'all-MiniLM-L6-v2' is of kind encoder"),
+        (("duplicates", TICKETS, "--remove", "all"), "Unknown rows to remove 'all'. Must be one of copies, unmarked, similar."),
+        (("duplicates", TICKETS, "--clean", "/nowhere/clean.csv"), "Cannot write '/nowhere/clean.csv'"),
+        (("map", TICKETS, "--out", "map.pdf"), "'map.pdf' must end in .html or .csv"),
+        (("map", TICKETS, "--out", "/no/folder/map.csv"), "Cannot write '/no/folder/map.csv'"),
+        (("index", "nowhere.csv", "--store", "s"), "There is no file 'nowhere.csv'. Check the path.\n"),
+        (("index", "a.csv"), "Name either --store, a collection, or --out, a folder for Parquet files.\n"),
+        (("index", "a.csv", "--store", "s", "--shard", "3/2"), "--shard is '3/2'. It must be a part and the number of parts, such"),
+        (("nonsense",), "No such command 'nonsense'."),
     ],
 )
-def test_a_users_mistake_is_one_line_and_status_2(shell, args, message):
+def test_a_users_mistake_is_one_line_and_status_2_and_nothing_is_computed(shell, args, message):
     out, err = shell(*args, status=2)
-    assert out == ""
-    assert err.strip().splitlines()[-1].startswith(message)
-    assert sum(line.startswith("Error") for line in err.splitlines()) == 1
-
-
-def test_where_nothing_can_be_written_nothing_is_computed(shell):
-    _, err = shell("encode", TICKETS, "--out", "/nowhere/e.npy", status=2)
-    assert len(err.splitlines()) == 1  # no stage
+    assert out == "" and err.startswith(f"Error: {message}")
+    assert len(err.splitlines()) == 1, "no stage"

@@ -5,28 +5,19 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from sbert_app.runs.records import INTERRUPTED
 from sbert_app.runs.run import Runs
-
-ROOT = Path(__file__).parents[2]
-PAIRS = ROOT / "assets" / "labelled" / "requests_scored.csv"
-
-
-def head(path, rows, folder):
-    """A file of the first rows: fewer steps."""
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    short = folder / path.name
-    short.write_text("".join(lines[: rows + 1]), encoding="utf-8")
-    return short
+from tests.cli.test_pairs import REQUESTS as PAIRS
+from tests.cli.test_sentences import ROOT
 
 
-def test_a_killed_training_resumes_to_the_same_result_and_the_model_is_evaluated(shell, shallow_folder, tmp_path, monkeypatch):
+def test_a_killed_training_resumes_to_the_same_result_and_is_evaluated(shell, shallow_folder, write, tmp_path, monkeypatch):
     """Killed in a process of its own; the training that nothing disturbs and the second half run in this one."""
-    command = ["train", head(PAIRS, 120, tmp_path), "--base", shallow_folder, "--epochs", 2, "--seed", 3, "--json", "--out"]
+    few = write(PAIRS.name, "".join(PAIRS.read_text(encoding="utf-8").splitlines(keepends=True)[:121]))
+    command = ["train", few, "--base", shallow_folder, "--epochs", 2, "--seed", 3, "--json", "--out"]
     whole = json.loads(shell(*command, tmp_path / "whole-model")[0])
     assert {"before", "after", "seconds", "pairs_per_second", "verdict"} <= set(whole) and sum(whole["examples"].values()) == 120
     monkeypatch.setenv("SBERT_STUDIO_HOME", str(tmp_path / "killed"))
