@@ -48,27 +48,29 @@ def table():
     return Table("a.csv", frame, np.arange(1, ROWS + 1), text_bytes=2 * CHARACTERS)
 
 
-def of_type(kind, indexed, bench):
-    """A value as the jobs store it."""
-    mined = next(step.result for step in find_duplicates(TEXTS, indexed.embeddings, indexed.index) if step.result)
-    rows, scores, same = np.zeros(ROWS, np.int64), np.zeros(ROWS, np.float32), np.zeros(ROWS, bool)
-    return {
-        "corpus": lambda: indexed,
-        "former index": lambda: FormerIndex(indexed),
-        "mined": lambda: Mined(indexed, mined, {}),
-        "overlap": lambda: FileOverlap(replace(indexed), corpus("b.csv"), rows, scores, same),
-        "evaluation data": lambda: Uploaded((read_data_set(table(), bench.settings.limits),)),
-        "training data": lambda: read_training_data(table(), guess_mapping(table().frame), bench.settings.limits),
-        "pairs": lambda: PairTable(table()),
-    }[kind]()
+def mined(indexed):
+    steps = find_duplicates(TEXTS, indexed.embeddings, indexed.index)
+    return Mined(indexed, next(step.result for step in steps if step.result), {})
 
 
-KINDS = ["corpus", "former index", "mined", "overlap", "evaluation data", "training data", "pairs"]
+def overlap(indexed):
+    return FileOverlap(replace(indexed), corpus("b.csv"), *(np.zeros(ROWS, kind) for kind in (np.int64, np.float32, bool)))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_texts_of_every_value_are_counted(kind, session, indexed, shared_bench):
-    session.put(of_type(kind, indexed, shared_bench))
+VALUES = {  # as the jobs store them
+    "corpus": lambda indexed: indexed,
+    "former index": FormerIndex,
+    "mined": mined,
+    "overlap": overlap,
+    "evaluation data": lambda _: Uploaded((read_data_set(table(), Limits()),)),
+    "training data": lambda _: read_training_data(table(), guess_mapping(table().frame), Limits()),
+    "pairs": lambda _: PairTable(table()),
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_the_texts_of_every_value_are_counted(kind, session, indexed):
+    session.put(VALUES[kind](indexed))
     assert session.nbytes > CHARACTERS
 
 
