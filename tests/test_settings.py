@@ -18,41 +18,26 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize(
-    ("env", "hosted"),
-    [({}, False), ({"SPACE_ID": "a/b"}, True), ({"SPACE_ID": "a/b", "SBERT_STUDIO_HOSTED": "no"}, False)]
-    + [({"SBERT_STUDIO_HOSTED": word}, True) for word in ("1", "true", "YES")]
-    + [({"SBERT_STUDIO_HOSTED": word}, False) for word in ("0", "False", "no", "")],
+    ("env", "hosted", "space"),
+    [({}, False, False), ({"SPACE_ID": "a/b"}, True, True), ({"SPACE_ID": "a/b", "SBERT_STUDIO_HOSTED": "no"}, False, False)]
+    + [({"SBERT_STUDIO_HOSTED": word}, True, False) for word in ("1", "true", "YES")]
+    + [({"SBERT_STUDIO_HOSTED": word}, False, False) for word in ("0", "False", "no", "")],
 )
-def test_hosted(env, hosted):
+def test_a_space_is_hosted_and_its_own_site_may_frame_it(env, hosted, space):
     settings = settings_from_environment(env)
-    assert settings.hosted is hosted and (settings.limits is HOSTED_LIMITS) is hosted
+    assert (settings.hosted, settings.limits is HOSTED_LIMITS, settings.space) == (hosted, hosted, space)
 
 
-def test_a_space_is_hosted_and_its_own_site_may_frame_it():
-    spaces = [{"SPACE_ID": "a/b"}, {"SPACE_ID": "a/b", "SBERT_STUDIO_HOSTED": "no"}, {"SBERT_STUDIO_HOSTED": "1"}, {}]
-    assert [settings_from_environment(env).space for env in spaces] == [True, False, False, False]
-
-
-def test_the_log_is_text_or_json_and_figures_and_mcp_are_off_until_they_are_asked_for():
-    asked = settings_from_environment({"SBERT_STUDIO_LOG": "json", "SBERT_STUDIO_METRICS": "1", "SBERT_STUDIO_MCP": "Yes"})
-    assert (asked.log, asked.metrics, asked.mcp) == ("json", True, True)
-    usual = settings_from_environment({})
-    assert (usual.log, usual.metrics, usual.mcp) == ("text", False, False)
-    with pytest.raises(UserError, match="SBERT_STUDIO_LOG is 'xml'. It must be one of text, json."):
-        settings_from_environment({"SBERT_STUDIO_LOG": "xml"})
-
-
-def test_a_key_is_read_and_stays_out_of_logs():
-    settings = settings_from_environment({"SBERT_STUDIO_KEY": " sk-1234 "})
-    assert settings.key == "sk-1234" and "sk-1234" not in repr(settings)
+def test_what_is_asked_for_is_read_and_a_key_stays_out_of_logs():
+    env = {"SBERT_STUDIO_LOG": "json", "SBERT_STUDIO_METRICS": "1", "SBERT_STUDIO_MCP": "Yes", "SBERT_STUDIO_KEY": " sk-1234 "}
+    asked, usual = settings_from_environment(env), settings_from_environment({})
+    assert (asked.log, asked.metrics, asked.mcp, asked.key) == ("json", True, True, "sk-1234") and "sk-1234" not in repr(asked)
+    assert (usual.log, usual.metrics, usual.mcp, usual.key) == ("text", False, False, "")
 
 
 def test_each_documented_variable_is_known_and_an_empty_one_is_none_at_all():
-    names = [
-        *re.findall(r"^\| `(SBERT_STUDIO_\w+)`", (ROOT / "docs" / "settings.md").read_text(), re.MULTILINE),
-        "GRADIO_SERVER_PORT",
-    ]
-    assert settings_from_environment(dict.fromkeys(names, "")) == settings_from_environment({})
+    names = re.findall(r"^\| `(SBERT_STUDIO_\w+)`", (ROOT / "docs" / "settings.md").read_text(), re.MULTILINE)
+    assert settings_from_environment(dict.fromkeys((*names, "GRADIO_SERVER_PORT"), "")) == settings_from_environment({})
 
 
 def test_the_address_and_the_names_that_the_app_answers_to():
@@ -66,27 +51,21 @@ def test_the_address_and_the_names_that_the_app_answers_to():
     assert settings.hosts == ("a.example", "b.example", "c.example")
 
 
-@pytest.mark.parametrize(
-    ("variable", "value"),
-    [
-        ("SBERT_STUDIO_DEVICE", "gpu"),
-        ("SBERT_STUDIO_PRECISION", "fp16"),
-        ("SBERT_STUDIO_HOSTED", "maybe"),
-        ("SBERT_STUDIO_HOME", __file__),
-        ("SBERT_STUDIO_HOME", "~nobody-of-this-name/studio"),
-        ("SBERT_STUDIO_HOME", "a\0b"),
-        ("GRADIO_SERVER_PORT", "http"),
-        ("GRADIO_SERVER_PORT", "70000"),
-        ("GRADIO_SERVER_PORT", "²"),
-        ("GRADIO_ROOT_PATH", "http://[studio"),
-        ("GRADIO_ROOT_PATH", "studio"),
-        ("SBERT_STUDIO_KEY", " "),
-        ("SBERT_STUDIO_LOGN", "basic"),
-        ("SBERT_STUDIO_USERS", "users.txt"),
-        ("SBERT_STUDIO_KEY", "two words"),
-        ("SBERT_STUDIO_KEY", "schlüssel"),
-    ],
-)
+MISTAKES = {
+    "SBERT_STUDIO_DEVICE": ["gpu"],
+    "SBERT_STUDIO_PRECISION": ["fp16"],
+    "SBERT_STUDIO_LOG": ["xml"],
+    "SBERT_STUDIO_HOSTED": ["maybe"],
+    "SBERT_STUDIO_HOME": [__file__, "~nobody-of-this-name/studio", "a\0b"],
+    "GRADIO_SERVER_PORT": ["http", "70000", "²"],
+    "GRADIO_ROOT_PATH": ["http://[studio", "studio"],
+    "SBERT_STUDIO_KEY": [" ", "two words", "schlüssel"],
+    "SBERT_STUDIO_LOGN": ["basic"],
+    "SBERT_STUDIO_USERS": ["users.txt"],
+}
+
+
+@pytest.mark.parametrize(("variable", "value"), [(variable, value) for variable, values in MISTAKES.items() for value in values])
 def test_a_mistake_names_the_variable(variable, value):
     with pytest.raises(UserError, match=variable):
         settings_from_environment({variable: value})
