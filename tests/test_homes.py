@@ -51,21 +51,25 @@ def test_a_good_home_is_used_as_it_is(prepared, tmp_path):
     assert facts["home"] == str(tmp_path / "new" / "home") and not facts["temporary"] and err == ""
     assert [path.name for path in (tmp_path / "new" / "home").iterdir()] == ["kept.txt"]
     assert facts["heavy"] == []  # the start pays nothing for it
+    assert facts["tempdir"] == facts["TMPDIR"] and Path(facts["tempdir"]).parent == tmp_path / "tmp"
+    assert facts["HF_HOME"] is None and list((tmp_path / "tmp").iterdir()) == []  # its folder went with it
 
 
-@pytest.mark.parametrize("env", [{"HOME": NOWHERE}, {"SBERT_STUDIO_HOME": NOWHERE}, {"XDG_DATA_HOME": NOWHERE}])
-def test_a_home_that_cannot_be_written_is_replaced_for_the_time_being(prepared, tmp_path, env):
+@pytest.mark.parametrize(
+    ("env", "why"),
+    [
+        ({"HOME": NOWHERE}, NOWHERE),
+        ({"SBERT_STUDIO_HOME": NOWHERE}, NOWHERE),
+        ({"XDG_DATA_HOME": NOWHERE}, NOWHERE),
+        ({"HOME": __file__}, "Not a directory"),
+    ],
+)
+def test_a_home_that_cannot_be_written_is_replaced_for_the_time_being(prepared, tmp_path, env, why):
     facts, err = prepared(**env)
     assert facts["temporary"] and facts["home"].startswith(str(tmp_path / "tmp" / "sbert-studio-"))
     assert facts["SBERT_STUDIO_HOME"] == facts["home"]  # for whoever reads the settings again
-    assert len(err.splitlines()) == 1 and "cannot be written" in err and NOWHERE in err
+    assert len(err.splitlines()) == 1 and "cannot be written" in err and why in err
     assert list((tmp_path / "tmp").iterdir()) == []  # it ended, so it is gone
-
-
-def test_a_home_below_a_file_is_replaced(prepared, tmp_path):
-    (tmp_path / "me").write_text("a file in its place")
-    facts, err = prepared()
-    assert facts["temporary"] and "Not a directory" in err
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
@@ -85,8 +89,6 @@ def test_two_apps_may_share_a_home(prepared, tmp_path):
 
 
 def test_compiled_code_and_the_hubs_files_have_a_place(prepared, tmp_path):
-    usual, _ = prepared(SBERT_STUDIO_HOME=str(tmp_path / "home"))
-    assert usual["HF_HOME"] is None
     homeless, _ = prepared(SBERT_STUDIO_HOME=str(tmp_path / "home"), HOME=os.devnull)
     assert homeless["HF_HOME"] == str(tmp_path / "home" / "cache" / "huggingface")
     chosen, _ = prepared(HOME=NOWHERE, HF_HOME="/mnt/models", NUMBA_CACHE_DIR="/mnt/numba")
@@ -104,11 +106,8 @@ def test_numba_compiles_into_the_home_where_packages_cannot_be_written(prepared,
 
 def test_leftovers_of_killed_processes_are_swept(prepared, tmp_path):
     """Packed models of 88 MB lay there for ever."""
-    old = time.time() - 120
-    folders = {
-        name: tmp_path / "tmp" / name
-        for name in ("sbert-studio-killed", "sbert-studio-alive", "sbert-studio-new", "sbert-studio-notes", "other")
-    }
+    old, names = time.time() - 120, "sbert-studio-killed sbert-studio-alive sbert-studio-new sbert-studio-notes other"
+    folders = {name: tmp_path / "tmp" / name for name in names.split()}
     for name, folder in folders.items():
         folder.mkdir()
         (folder / "model.zip").write_text("a packed model")
@@ -133,9 +132,3 @@ def test_what_a_given_up_upload_left_is_deleted(monkeypatch, tmp_path):
         os.utime(uploads / name, (1, 1))
     clean_uploads()
     assert sorted(path.name for path in uploads.iterdir()) == ["tmp-of-a-hash", "tmp-on-its-way"]
-
-
-def test_each_process_has_a_temporary_folder_that_goes_with_it(prepared, tmp_path):
-    facts, _ = prepared()
-    assert facts["tempdir"] == facts["TMPDIR"] and Path(facts["tempdir"]).parent == tmp_path / "tmp"
-    assert list((tmp_path / "tmp").iterdir()) == []

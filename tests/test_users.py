@@ -40,9 +40,6 @@ def test_right_wrong_and_unknown(users):
     assert users.check("ann", PASSWORD, HERE) and users.check("bob", "another password", HERE)
     assert not users.check("ann", "another password", HERE) and not users.check("eve", PASSWORD, HERE)
     assert not users.check("", "", HERE) and not users.check("ann", "", HERE) and not users.check("ann", "\ud800", HERE)
-
-
-def test_the_file_holds_no_password_and_salts_differ():
     lines = {hashed(PASSWORD, bytes([number]) * SALT_BYTES) for number in range(2)}
     assert len(lines) == 2 and not any(PASSWORD in line for line in lines)
 
@@ -116,16 +113,11 @@ DAMAGED = f"ann:{hashed(PASSWORD, bytes(SALT_BYTES))[:-4]}äöü="
 
 
 @pytest.mark.parametrize("text", ["", "ann", "ann:secret", "ann:$", "# a comment", "ann:!!!$x", DAMAGED])
-def test_another_file_is_refused_at_the_start(tmp_path, text):
+def test_another_file_or_none_is_refused_at_the_start(tmp_path, text):
     (tmp_path / "users").write_text(text)
-    with pytest.raises(UserError, match="SBERT_STUDIO_USERS must name a file with lines of"):
-        Users(tmp_path / "users")
-
-
-@pytest.mark.parametrize("path", [None, Path("/nowhere/users")])
-def test_no_file_is_refused_at_the_start(path):
-    with pytest.raises(UserError, match="SBERT_STUDIO_USERS must name a file"):
-        Users(path)
+    for path in (tmp_path / "users", tmp_path / "nowhere", None):
+        with pytest.raises(UserError, match="SBERT_STUDIO_USERS must name a file with lines of"):
+            Users(path)
 
 
 def run(name: str, typed: list[str]) -> "subprocess.CompletedProcess[str]":
