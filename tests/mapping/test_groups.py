@@ -24,20 +24,16 @@ def blobs():
 
 
 @pytest.mark.parametrize("method", clusters.METHODS)
-def test_every_method_finds_three_plain_groups_and_numbers_them_by_size(blobs, method):
+def test_every_method_finds_three_plain_groups_or_as_many_as_are_set_by_hand_and_numbers_them_by_size(blobs, method):
     points, vectors, truth = blobs
     found = cluster(points, vectors, method)
     assert found.count == 3 and found.sizes.tolist() == sorted(found.sizes, reverse=True)
     inside = found.labels >= 0
     assert (found.labels[inside] == truth[inside]).all() and inside.mean() > 0.9
     assert found.how
-
-
-@pytest.mark.parametrize("method", [clusters.K_MEANS, clusters.AGGLOMERATIVE])
-def test_the_number_can_be_set_by_hand_up_to_the_different_points(blobs, method):
-    points, vectors, _ = blobs
-    assert cluster(points, vectors, method, 7).count == 7
-    assert cluster(points[:5], vectors[:5], method, 100).count == 5
+    if method in clusters.PARTITIONS:
+        assert cluster(points, vectors, method, 7).count == 7
+        assert cluster(points[:5], vectors[:5], method, 100).count == 5
 
 
 def test_islands_of_the_neighbour_graph_are_joined_by_the_nearest_points():
@@ -87,14 +83,14 @@ def test_silhouette_tells_good_groups_from_shuffled_ones(blobs):
 
 
 def test_accord_with_labels_is_1_for_the_same_groups_and_0_by_chance():
-    labels = np.repeat(np.arange(4, dtype=np.int32), 100)
-    same = accord("topic", labels, np.array(list("abcd"), dtype=object).repeat(100))
+    labels, topics = np.repeat(np.arange(4, dtype=np.int32), 100), np.array(list("abcd"), dtype=object).repeat(100)
+    same = accord("topic", labels, topics)
     assert (same.values, same.purity, same.ari, same.nmi) == (4, 1.0, 1.0, pytest.approx(1.0))
-    chance = accord("topic", labels, np.random.default_rng(0).permutation(np.array(list("abcd"), dtype=object).repeat(100)))
+    chance = accord("topic", labels, np.random.default_rng(0).permutation(topics))
     assert abs(chance.ari) < 0.02 and chance.purity < 0.4
     # By hand: the larger part of each cluster. One cluster for two labels is half pure, two for one label are pure.
-    assert accord("t", np.array([0, 0, 0, 0], np.int32), np.array(["a", "a", "b", "b"], dtype=object)).purity == 0.5
-    assert accord("t", np.array([0, 0, 1, 1], np.int32), np.array(["a", "a", "a", "a"], dtype=object)).purity == 1.0
+    assert accord("t", labels * 0, np.where(topics < "c", "a", "b")).purity == 0.5
+    assert accord("t", labels, np.full(400, "a")).purity == 1.0
 
 
 def test_the_central_row_is_the_one_in_the_middle():

@@ -73,11 +73,8 @@ def test_a_pair_of_words_is_a_term_where_the_rarer_word_mostly_occurs_in_it():
     assert not {"password", "reset", "exchange", "rate"} & {*first, *second}
     seldom, _ = terms(["blue car wash", *["car by day"] * 10, "blue car wash", "blue car wash"], rates)
     assert seldom[0] == "car"  # 3 of its 13 uses are "blue car", but 3 of 3 of "blue"
-
-
-def test_a_pair_does_not_go_across_a_stop_a_number_or_a_stop_word():
     across = ["the invoice. Refund", "invoice 12 refund", "invoice of refund", "invoice (refund)"]
-    assert set(terms(across, ["parcel lost"])[0]) == {"invoice", "refund"}
+    assert set(terms(across, ["parcel lost"])[0]) == {"invoice", "refund"}, "not across a stop, a number or a stop word"
 
 
 def test_numbers_markup_months_adverbs_and_single_letters_name_nothing():
@@ -86,8 +83,7 @@ def test_numbers_markup_months_adverbs_and_single_letters_name_nothing():
         "parcel x lost in March, see https://track.example/abc?page=2",
         "12 parcel accidentally",
     ]
-    assert set(terms(noisy, ["the driver's c++ code", "driver"])[0]) == {"parcel", "lost"}
-    assert set(terms(["the driver's c++ code", "driver"], noisy)[0]) == {"driver", "c++", "code"}
+    assert [*map(set, terms(noisy, ["the driver's c++ code", "driver"]))] == [{"parcel", "lost"}, {"driver", "c++", "code"}]
 
 
 def test_other_languages_keep_their_words_and_repeat_no_form_in_a_name():
