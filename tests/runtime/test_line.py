@@ -50,7 +50,9 @@ def test_everyone_knows_their_place_and_moves_up():
         assert next(third) == 1 and next(fourth) == 2
         first.close()
         assert list(third) == [] and list(fourth) == []
-    assert line._running == [] and not line._waiting
+    with pytest.raises(ZeroDivisionError), line.join(Stop()):
+        1 / 0  # noqa: B018
+    assert line._running == line._active._jobs == [] and not line._waiting
 
 
 def test_who_stops_while_waiting_is_served_at_once():
@@ -61,13 +63,6 @@ def test_who_stops_while_waiting_is_served_at_once():
         assert next(place) == 1
         stop.set()
         assert list(place) == []
-
-
-def test_an_error_inside_leaves_the_line():
-    line = Line(1, ActiveJobs(Limits()), 60)
-    with pytest.raises(ZeroDivisionError), line.join(Stop()):
-        1 / 0  # noqa: B018
-    assert not line._waiting and line._active._jobs == []
 
 
 def test_the_sixty_fifth_job_is_told_so_whatever_its_line():
@@ -82,8 +77,8 @@ def test_the_sixty_fifth_job_is_told_so_whatever_its_line():
         pass
 
 
-def test_a_hosted_visitor_has_one_job_at_a_time():
-    line, me = Line(4, ActiveJobs(HOSTED_LIMITS), 60), Visitor("tab", "10.0.0.1")
+def test_a_hosted_visitor_has_one_job_at_a_time_and_one_network_cannot_take_all_places():
+    line, me = Line(4, ActiveJobs(replace(HOSTED_LIMITS, jobs_an_address=3)), 60), Visitor("tab", "10.0.0.1")
     with ExitStack() as stack:
         first = Stop(me)
         join(stack, line, first)
@@ -92,17 +87,10 @@ def test_a_hosted_visitor_has_one_job_at_a_time():
         join(stack, line, Stop(Visitor("another tab", "10.0.0.1")))
         first.set()  # it ends after its batch: the next one need not wait for that
         join(stack, line, Stop(me))
-
-
-def test_one_network_cannot_take_all_places():
-    limits = replace(HOSTED_LIMITS, jobs_an_address=3)
-    line = Line(1, ActiveJobs(limits), 60)
-    with ExitStack() as stack:
-        for number in range(3):
-            join(stack, line, Stop(Visitor(f"tab {number}", "10.0.0.1")))
+        join(stack, line, Stop(Visitor("a third tab", "10.0.0.1")))
         with pytest.raises(UserError, match="Too many jobs from your network"):
-            join(stack, line, Stop(Visitor("tab 4", "10.0.0.1")))
-        join(stack, line, Stop(Visitor("tab 5", "10.0.0.2")))
+            join(stack, line, Stop(Visitor("a fourth tab", "10.0.0.1")))
+        join(stack, line, Stop(Visitor("tab", "10.0.0.2")))
 
 
 def test_a_job_that_takes_too_long_is_stopped_and_told(monkeypatch):
