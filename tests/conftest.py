@@ -29,8 +29,6 @@ if TYPE_CHECKING:  # a bare GPU machine runs tests/cuda without most of these pa
     from sbert_app.runtime.session import Session
     from sbert_app.runtime.workbench import Workbench
 
-ASSETS = Path(__file__).parents[1] / "assets"
-
 # The same examples in every run of the suite, so that a commit is red or green by what it changed; `make fuzz` draws new ones.
 settings.register_profile("default", max_examples=25, deadline=None, derandomize=True)
 settings.register_profile("fuzz", max_examples=2_000, deadline=None)
@@ -149,15 +147,11 @@ def cross_folder(shallow_folder: Path, cpu: "Hardware", tmp_path_factory: pytest
     return make
 
 
-def _rows(path: str) -> list[dict[str, str]]:
-    with (ASSETS / path).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
 @pytest.fixture(scope="session")
 def sentences() -> list[str]:
     """The example tickets: real text that is always there."""
-    return [row["text"] for row in _rows("examples/support_tickets.csv")]
+    with (Path(__file__).parents[1] / "assets" / "examples" / "support_tickets.csv").open(encoding="utf-8", newline="") as file:
+        return [row["text"] for row in csv.DictReader(file)]
 
 
 @pytest.fixture(scope="session")
