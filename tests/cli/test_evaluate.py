@@ -41,23 +41,14 @@ def test_labelled_pairs_in_parts_are_learnt_from_too(shell, tmp_path):
     assert "F1 100.00" in learnt and "(60 pairs, 2 classes; quick:" in learnt
 
 
-def test_without_a_file_or_a_folder_there_is_a_sentence(shell, tmp_path):
-    assert "or a folder of them with --data" in shell("evaluate", status=2)[1]
-    assert "There is no folder" in shell("evaluate", "--data", tmp_path / "nowhere", status=2)[1]
-    (tmp_path / "pairs.csv").write_text(PAIRS)
-    assert "not both" in shell("evaluate", tmp_path / "pairs.csv", "--data", tmp_path, status=2)[1]
-
-
 def test_figures_are_written_as_mteb_keeps_them(shell, write, tmp_path):
     file, out = write("pairs.csv", PAIRS), tmp_path / "mteb"
     lines, err = shell("evaluate", file, "--systems", "word-overlap,tf-idf", "--mteb", out)
     assert "2 figures for mteb written to" in err and lines.startswith("word-overlap ")
     results = [json.loads(path.read_text()) for path in sorted(out.rglob("pairs.json"))]
     assert len(results) == 2 and all(result["task_name"] == "pairs" for result in results)
-    assert (
-        "mteb has no such figures"
-        in shell("evaluate", write("topics.csv", CLASSED), "--systems", "word-vectors", "--mteb", out, status=2)[1]
-    )
+    topics = write("topics.csv", CLASSED)
+    assert "mteb has no such figures" in shell("evaluate", topics, "--systems", "word-vectors", "--mteb", out, status=2)[1]
     assert "Choose another --mteb" in shell("evaluate", file, "--systems", "tf-idf", "--mteb", file, status=2)[1]
 
 

@@ -6,14 +6,12 @@ import json
 import pytest
 from scipy.stats import spearmanr
 
-from tests.cli.test_sentences import ROOT
-
-REQUESTS = ROOT / "assets" / "labelled" / "requests_scored.csv"
+from tests.cli.test_sentences import PAIRS
 
 
 def test_the_scored_file_and_the_agreement(shell, tmp_path):
     out = tmp_path / "scored.csv"
-    printed, _ = shell("pairs", REQUESTS, "--out", out, "--json")
+    printed, _ = shell("pairs", PAIRS, "--out", out, "--json")
     result = json.loads(printed)
     rows = list(csv.DictReader(out.read_text(encoding="utf-8-sig").splitlines()))
     assert list(rows[0]) == ["sentence1", "sentence2", "score", "cosine"] and len(rows) == result["scored"] == 400

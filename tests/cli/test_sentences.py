@@ -14,6 +14,7 @@ from sbert_app.jobs.search.open_corpus import no_hits
 
 ROOT = Path(__file__).parents[2]
 TICKETS = ROOT / "assets" / "examples" / "support_tickets.csv"
+PAIRS = ROOT / "assets" / "labelled" / "requests_scored.csv"
 
 
 def test_the_module_is_a_command(tmp_path):
@@ -94,6 +95,12 @@ def test_models(shell):
         (("similarity", "a", "b", "--cross-encoder", "all-MiniLM-L6-v2"), "The model 'all-MiniLM-L6-v2' is of kind encoder"),
         (("duplicates", TICKETS, "--remove", "all"), "Unknown rows to remove 'all'. Must be one of copies, unmarked, similar."),
         (("duplicates", TICKETS, "--clean", "/nowhere/clean.csv"), "Cannot write '/nowhere/clean.csv'"),
+        (("evaluate",), "Give a file of pairs or labelled sentences, or a folder of them with --data."),
+        (("evaluate", "--data", "nowhere"), "There is no folder 'nowhere'. Check the path."),
+        (("evaluate", PAIRS, "--data", ROOT), "Give a file, or a folder with --data, not both."),
+        (("train", PAIRS, "--out", ROOT), f"'{ROOT}' already exists. Choose another --out."),
+        (("train", PAIRS, "--out", PAIRS / "model"), f"Cannot write '{PAIRS}/model': Not a directory."),
+        (("train", PAIRS, "--objective", "triplet", "--out", "x"), "The objective 'triplet' cannot learn from scored pairs."),
         (("map", TICKETS, "--out", "map.pdf"), "'map.pdf' must end in .html or .csv"),
         (("map", TICKETS, "--out", "/no/folder/map.csv"), "Cannot write '/no/folder/map.csv'"),
         (("index", "nowhere.csv", "--store", "s"), "There is no file 'nowhere.csv'. Check the path.\n"),
@@ -102,7 +109,8 @@ def test_models(shell):
         (("nonsense",), "No such command 'nonsense'."),
     ],
 )
-def test_a_users_mistake_is_one_line_and_status_2_and_nothing_is_computed(shell, args, message):
+def test_a_users_mistake_is_one_line_and_status_2_and_nothing_is_computed(shell, tmp_path, args, message):
     out, err = shell(*args, status=2)
     assert out == "" and err.startswith(f"Error: {message}")
     assert len(err.splitlines()) == 1, "no stage"
+    assert not list((tmp_path / "home" / "runs").glob("*"))
