@@ -64,7 +64,7 @@ def test_what_the_page_sends_is_checked():
         selection.near_query(corpus_map)
 
 
-def test_a_given_name_replaces_the_made_one_and_an_empty_one_brings_it_back():
+def test_a_given_name_replaces_the_made_one_an_empty_one_brings_it_back_and_no_two_groups_have_one():
     made = small_map()
     renamed = made.renamed(1, "Refunds")
     assert renamed.names == [made.names[0], "Refunds", made.names[2]] and renamed.made_names == made.names
@@ -74,14 +74,10 @@ def test_a_given_name_replaces_the_made_one_and_an_empty_one_brings_it_back():
     assert renamed.renamed(1, "Paid").names[1] == "Paid"
     assert renamed.renamed(1, "").names == made.names and renamed.renamed(1, made.names[1]).given_names == {}
     assert made.names[1] != "Refunds"  # the map before stays as it was
-
-
-def test_two_groups_never_have_one_name():
-    corpus_map = small_map().renamed(0, "Refunds")
-    for taken in ("refunds", corpus_map.made_names[0], corpus_map.names[2], "outlier", "Outliers"):
+    for taken in ("refunds", made.names[1], made.names[2], "outlier", "Outliers"):
         with pytest.raises(UserError, match="belongs to another group"):
-            corpus_map.renamed(1, taken)
-    assert corpus_map.renamed(0, "REFUNDS").names[0] == "REFUNDS"
+            renamed.renamed(0, taken)
+    assert renamed.renamed(1, "REFUNDS").names[1] == "REFUNDS"
 
 
 def test_names_follow_their_clusters_when_outliers_join_them():
