@@ -83,18 +83,13 @@ def test_idle_sessions_are_forgotten_and_used_ones_are_not(clock):
     assert gone(sessions, idle)
 
 
-def test_a_run_that_another_took_the_place_of_stores_nothing(session):
+def test_a_run_that_another_took_the_place_of_stores_nothing_and_a_stopped_one_what_it_reached(session):
     first = session.begin("job")
     second = session.begin("job")
     assert first.revoked and first.is_set() and not second.is_set()
     assert not session.put("late", first) and session.get(str) is None
-    assert session.put("in time", second) and session.get(str) == "in time"
-
-
-def test_a_stopped_run_may_keep_what_it_reached(session):
-    stop = session.begin("job")
     session.stop("job")
-    assert stop.is_set() and session.put("half", stop)
+    assert second.is_set() and session.put("half", second) and session.get(str) == "half"
 
 
 def test_another_corpus_ends_every_run_and_drops_what_belonged_to_the_one_before(session, shared_bench):
@@ -123,6 +118,10 @@ def test_beyond_the_limit_the_one_idle_longest_goes(clock):
     sessions.get(opened[0].id)
     opened[2].put(Held())
     assert [gone(sessions, session) for session in opened] == [False, True, False]
+    pages = [sessions.open() for _ in range(20)]
+    for page in pages:
+        page.put("map")
+    assert not any(gone(sessions, page) for page in pages), "without a corpus they count as none"
 
 
 def test_66_corpora_of_one_visitor_cost_the_others_nothing(clock):
@@ -147,7 +146,7 @@ def test_many_connections_of_one_address_evict_each_other(clock):
     assert not gone(sessions, other) and len([s for s in sessions._sessions.values() if s.nbytes]) == 10
 
 
-def test_memory_is_bounded_in_bytes(clock):
+def test_memory_is_bounded_in_bytes_and_a_session_that_was_evicted_takes_nothing_more(clock, shared_bench):
     sessions = Sessions(replace(Limits(), memory_bytes=100_000_000))
     old, new = sessions.open(Visitor("a", "10.0.0.1")), sessions.open(Visitor("b", "10.0.0.2"))
     running = old.begin("job")
@@ -155,6 +154,7 @@ def test_memory_is_bounded_in_bytes(clock):
     new.put(Held(20_000_000))
     sessions.open()
     assert gone(sessions, old) and running.revoked and not gone(sessions, new)
+    assert not old.put("late") and not old.open(shared_bench.examples.indexed("field_notes.csv", shared_bench.registry.encoder()))
 
 
 def test_a_look_up_counts_no_bytes(sessions):
@@ -163,14 +163,6 @@ def test_a_look_up_counts_no_bytes(sessions):
     for _ in range(100):
         sessions.get(session.id)
     assert value.asked == 1
-
-
-def test_pages_without_a_corpus_count_as_none(clock):
-    sessions = Sessions(replace(Limits(), corpora_in_memory=2))
-    pages = [sessions.open() for _ in range(20)]
-    for page in pages:
-        page.put("map")
-    assert not any(gone(sessions, page) for page in pages)
 
 
 def test_what_grew_after_it_was_stored_is_counted_by_the_next_sweep(clock):
@@ -192,25 +184,6 @@ def test_nobody_waits_while_an_evicted_session_is_closed(clock):
     other.put(Held())
     sessions.get(other.id)
     assert in_time == [True]
-
-
-def test_a_session_that_was_evicted_takes_nothing_more(clock, shared_bench):
-    sessions = Sessions(replace(Limits(), corpora_in_memory=1))
-    evicted = sessions.open()
-    evicted.put(Held())
-    sessions.open().put(Held())
-    sessions.open()
-    assert gone(sessions, evicted) and not evicted.put("late")
-    assert not evicted.open(shared_bench.examples.indexed("field_notes.csv", shared_bench.registry.encoder()))
-
-
-def test_the_last_request_of_a_closed_page_does_not_keep_its_session(sessions, clock):
-    session = sessions.open(Visitor("page"))
-    sessions.leave("page")
-    clock[0] += 1
-    sessions.get(session.id)  # a request on the way when the page was closed
-    clock[0] += module.GRACE_SECONDS
-    assert gone(sessions, session)
 
 
 def test_a_reloaded_page_resumes_its_session_and_nobody_takes_one_that_is_in_use(sessions):
@@ -239,23 +212,20 @@ def test_a_reload_resumes_at_once_though_the_end_of_its_old_connection_is_seen_l
 
 
 def test_a_closed_tab_stops_its_work_and_may_come_back_for_a_while(sessions, clock):
-    mine, other = sessions.open(Visitor("tab 1")), sessions.open(Visitor("tab 2"))
-    work, others_work = mine.begin("job"), other.begin("job")
-    sessions.leave("tab 1")
-    assert work.is_set() and not others_work.is_set()
+    mine, other, nameless = (sessions.open(Visitor(tab)) for tab in ("tab 1", "tab 2", ""))
+    work, others_work, nameless_work = (each.begin("job") for each in (mine, other, nameless))
+    for tab in ("tab 1", ""):
+        sessions.leave(tab)
+    assert work.is_set() and not others_work.is_set() and not nameless_work.is_set()
     clock[0] += module.GRACE_SECONDS - 1
     sessions.get(mine.id)  # the visitor takes up the phone again
     clock[0] += module.GRACE_SECONDS
     assert not gone(sessions, mine)
     sessions.leave("tab 1")
-    clock[0] += module.GRACE_SECONDS + 1
+    clock[0] += 1
+    sessions.get(mine.id)  # a request on the way when the page was closed
+    clock[0] += module.GRACE_SECONDS
     assert gone(sessions, mine) and not gone(sessions, other)
-
-
-def test_a_client_without_a_connection_leaves_nobody_elses_work(sessions):
-    work = sessions.open(Visitor()).begin("job")
-    sessions.leave("")
-    assert not work.is_set()
 
 
 def test_what_a_closed_page_held_is_freed_though_nobody_else_comes(sessions, clock):
