@@ -51,17 +51,11 @@ os._exit(0)
 """
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    """What an app imported until its first page was there, and how often a second it wakes when nobody asks for anything."""
-    tmp_path = tmp_path_factory.mktemp("home")
+def test_a_page_is_served_before_any_slow_library_is_imported_and_an_idle_app_wakes_seldom(tmp_path):
     out = subprocess.run([sys.executable, "-c", SERVE, tmp_path], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
-    return json.loads(out.stdout.splitlines()[-1])
-
-
-def test_a_page_is_served_before_any_slow_library_is_imported(served):
-    modules = set(served[0])
-    assert "gradio" in modules and modules & SLOW == set()
+    modules, wakes = json.loads(out.stdout.splitlines()[-1])
+    assert "gradio" in modules and {*modules} & SLOW == set()
+    assert wakes < 400  # a second; with Gradio's defaults about 1,000
 
 
 @pytest.mark.parametrize(
@@ -88,6 +82,7 @@ def test_a_page_is_built_without_a_server_of_its_own_and_without_reading_data_se
         made.append(arguments)
 
     bench = Workbench(Settings(home=tmp_path, device="cpu"))
+    assert bench.registry is bench.registry
     own = list(data_sets(bench, Session()))
     monkeypatch.setattr("gradio.routes.App.create_app", create_app)
     monkeypatch.setattr("sbert_app.jobs.evaluate.grid.own_data_sets", create_app)
@@ -95,15 +90,6 @@ def test_a_page_is_built_without_a_server_of_its_own_and_without_reading_data_se
     assert made == [] and gradio.routes.App.create_app is create_app, "the one that serves is made by `launch`"
     sets = next(block for block in page.blocks.values() if getattr(block, "elem_id", "") == "eval-sets")
     assert [name for name, _ in sets.choices] == own
-
-
-def test_an_idle_app_wakes_seldom(served):
-    assert served[1] < 400  # Gradio's defaults: about 1,000
-
-
-def test_the_registry_is_made_once_when_first_asked_for(tmp_path):
-    bench = Workbench(Settings(home=tmp_path, device="cpu"))
-    assert bench.registry is bench.registry
 
 
 def test_a_gpu_that_is_not_there_is_refused_at_once(tmp_path, monkeypatch):

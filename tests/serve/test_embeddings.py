@@ -77,6 +77,9 @@ def test_openais_client_gets_what_the_encoder_gives(app: Served, sentences: list
     assert_same([item.embedding for item in answer.data], app.bench, batch)
     single = app.openai.embeddings.create(model=MODEL, input=batch[-1], **options)
     assert_same([single.data[0].embedding], app.bench, batch[-1:])
+    usage = app.openai.embeddings.create(model=MODEL, input=["a cat", "word " * 3_000], **options).usage
+    read = 4 + app.bench.registry.encoder().max_length
+    assert usage.prompt_tokens == usage.total_tokens == read, "as the model reads them"
 
 
 def test_base64_is_the_bytes_and_float_is_as_exact(app: Served) -> None:
@@ -108,12 +111,6 @@ def test_models_are_listed_but_for_those_of_runs(app: Served, home: Path, model_
 def test_what_is_not_there_is_a_sentence_in_openais_shape(app: Served, method: str, path: str) -> None:
     answer = app.http.request(method, f"v1/{path}")
     assert answer.status_code == 404 and f"There is no {method} /v1/{path} here" in answer.json()["error"]["message"]
-
-
-def test_tokens_are_counted_as_the_model_reads_them(app: Served) -> None:
-    encoder = app.bench.registry.encoder()
-    usage = app.openai.embeddings.create(model=MODEL, input=["a cat", "word " * 3_000]).usage
-    assert usage.prompt_tokens == usage.total_tokens == 4 + encoder.max_length
 
 
 @pytest.mark.parametrize(

@@ -86,12 +86,13 @@ def test_jobs_are_counted_by_door_and_outcome_and_nothing_of_a_visitor_is_told(a
     assert [marker for marker in (*MARKERS, corpus.lower(), DEFAULT_ENCODER.lower(), str(tmp_path)) if marker in text] == []
 
 
-def test_what_the_workbench_holds_is_read_when_it_is_asked_for(app: Served) -> None:
+def test_what_the_workbench_holds_is_read_when_it_is_asked_for(app: Served, scored: Examples) -> None:
     bench, before = app.bench, figures(app)
     assert before['sbert_studio_queue_jobs{line="corpora",state="running"}'] == 0
     session = bench.sessions.open()
     session.put(["a text that is counted"] * 1_000)
     bench.embedder.embed(bench.registry.encoder(), ["a sentence that nobody has asked for"])
+    Run.create(bench.settings.runs, MARKERS[0], "", Plan(DEFAULT_ENCODER, "regression"), split(scored))
     first, second = Stop(), Stop()
     with bench.lines.maps.join(first) as turn, bench.lines.maps.join(second) as later, bench.device.hold():
         assert list(turn) == [] and next(later) == 1
@@ -106,12 +107,8 @@ def test_what_the_workbench_holds_is_read_when_it_is_asked_for(app: Served) -> N
     assert after["sbert_studio_session_bytes"] > before["sbert_studio_session_bytes"]
     missed = 'sbert_studio_cached_sentences_total{result="miss"}'
     assert after[missed] == before[missed] + 1
+    assert after['sbert_studio_training_runs{state="interrupted"}'] == 1
     session.close()
-
-
-def test_runs_are_counted_by_state(app: Served, scored: Examples) -> None:
-    Run.create(app.bench.settings.runs, MARKERS[0], "", Plan(DEFAULT_ENCODER, "regression"), split(scored))
-    assert figures(app)['sbert_studio_training_runs{state="interrupted"}'] == 1
 
 
 def test_who_comes_through_a_proxy_as_visitors_do_needs_the_key(app: Served) -> None:
