@@ -70,21 +70,17 @@ def test_rows_are_counted_to_the_last_one_and_refusals_count_nothing():
     index_rows(usage, 100, visitor=EVE)
 
 
-def test_what_a_stopped_job_used_is_counted_and_the_rest_given_back():
+def test_what_runs_is_reserved_what_a_stopped_job_used_is_counted_and_the_rest_given_back():
     usage = usage_of(rows=100, indexings=2)
     index_rows(usage, 90, done=30)
     assert left(usage) == "Left for you: 70 rows, 1 indexing."
     with pytest.raises(ZeroDivisionError), asking(BOB), usage.take(rows=50, indexings=1):
         1 / 0  # noqa: B018 - before its first row
     assert left(usage) == "Left for you: 70 rows, 1 indexing."
-
-
-def test_what_runs_is_reserved():
-    usage = usage_of(rows=100)
-    with asking(BOB), usage.take(rows=80) as used:
+    with asking(BOB), usage.take(rows=50) as used:
         refused(usage, 21, "This needs 21 rows, and 20 rows are left")
         used["rows"] = 10
-    index_rows(usage, 90)
+    index_rows(usage, 60)
 
 
 def test_one_limit_of_several_refuses_all_and_counts_nothing():
@@ -92,9 +88,7 @@ def test_one_limit_of_several_refuses_all_and_counts_nothing():
     index_rows(usage, 1)
     refused(usage, 1, "You have used your 1 indexing for this hour")
     assert left(usage) == "Left for you: 99 rows, 0 indexings."
-
-
-def test_more_than_the_quota_itself_is_never_let_in():
+    # More than the quota itself is never let in.
     refused(usage_of(rows=100), 101, "A visitor has 100 rows an hour, and this needs more. Use less at a time.")
     with pytest.raises(SpentError, match="A visitor has 0 minutes of training an hour"), asking(BOB):
         usage_of(training_minutes=0).check(TRAINING)
@@ -147,13 +141,10 @@ def test_kinds_and_names_are_counted_apart():
     index_rows(usage, 10_000, visitor=Visitor("tab"))  # local
 
 
-def test_local_apps_have_no_quotas_and_hosted_ones_have():
+def test_local_apps_have_no_quotas_and_hosted_ones_have_those_of_a_file(tmp_path):
     assert settings_from_environment({}).quotas == {}
     assert settings_from_environment({"SBERT_STUDIO_HOSTED": "1"}).quotas is HOSTED_QUOTAS
     assert left(Usage()) == "" and left(usage_of(rows=5), Visitor("tab")) == ""
-
-
-def test_the_table_is_a_file(tmp_path):
     file = tmp_path / "quotas.toml"
     file.write_text("[anonymous.hour]\nrows = 1000\n[signed_in.day]\ntraining_minutes = 90.5\n")
     env = {"SBERT_STUDIO_HOSTED": "1", "SBERT_STUDIO_QUOTAS": str(file)}
@@ -182,16 +173,12 @@ def test_a_mistake_in_the_table_is_a_sentence(tmp_path, text, match):
         read_quotas(str(file))
 
 
-def test_what_is_counted_stays_bounded(clock):
+def test_what_is_counted_stays_bounded_and_a_clock_that_is_set_back_begins_a_new_period(clock):
     counts = Counts(60, clock)
     for number in range(3 * MOST_COUNTS):
         clock.now += 0.1
         counts.of(number).amount += 1
     assert len(counts._counts) <= MOST_COUNTS
-
-
-def test_a_clock_that_is_set_back_begins_a_new_period(clock):
-    counts = Counts(60, clock)
     counts.of("ann").amount = 40
     clock.now -= 3 * 86_400
     assert counts.of("ann").amount == 0
