@@ -56,12 +56,9 @@ def test_a_collection_has_the_hits_it_had(former):
     np.testing.assert_allclose(scores[0], [score for _, score in former.expected["collection_hits"]], atol=2e-4)
 
 
-def test_a_trained_model_gives_the_embeddings_it_gave(former):
+def test_a_trained_model_gives_the_embeddings_it_gave_and_those_in_the_cache_are_found(former):
     given = former.encode(f"runs/{former.expected['finished']}", SENTENCES[:3])
     np.testing.assert_allclose(given, former.expected["encoded"], atol=1e-5)
-
-
-def test_embeddings_in_the_cache_are_found(former):
     encoder = former.bench.registry.encoder(BASE)
     assert encoder.fingerprint == former.expected["cached"]
     vectors, found = EmbeddingCache(former.home / "cache" / "embeddings").lookup(encoder.fingerprint, SENTENCES, encoder.dim)

@@ -48,21 +48,15 @@ def test_everyone_knows_their_place_and_moves_up():
         assert list(join(first, line)) == [] and list(join(first, line)) == []
         third, fourth = join(others, line), join(others, line)
         assert next(third) == 1 and next(fourth) == 2
+        fifth = join(others, line, stop := Stop())
+        assert next(fifth) == 3
+        stop.set()
+        assert list(fifth) == [], "who stops while waiting is served at once"
         first.close()
         assert list(third) == [] and list(fourth) == []
     with pytest.raises(ZeroDivisionError), line.join(Stop()):
         1 / 0  # noqa: B018
     assert line._running == line._active._jobs == [] and not line._waiting
-
-
-def test_who_stops_while_waiting_is_served_at_once():
-    line, stop = Line(1, ActiveJobs(Limits()), 60), Stop()
-    with ExitStack() as stack:
-        join(stack, line)
-        place = join(stack, line, stop)
-        assert next(place) == 1
-        stop.set()
-        assert list(place) == []
 
 
 def test_the_sixty_fifth_job_is_told_so_whatever_its_line():
