@@ -36,18 +36,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 # Test files that one worker of pytest-xdist takes, in this order: the longest first, and those that compile UMAP together.
-GROUPS = {
-    "test_training.py": "trainings",
-    "test_running.py": "trainings",
-    "test_fine_tune.py": "trainings",
-    "test_cluster_map.py": "umap",
-    "test_map.py": "umap",
-    "test_projection.py": "umap",
-    "test_fuzz.py": "umap",
-    "test_ending.py": "umap",
-    "test_timing.py": "races",
-    "test_acceleration.py": "conversions",
+TAKEN_TOGETHER = {
+    "trainings": "training running fine_tune",
+    "umap": "cluster_map map projection fuzz ending",
+    "races": "timing",
+    "conversions": "acceleration",
 }
+GROUPS = {f"test_{name}.py": group for group, names in TAKEN_TOGETHER.items() for name in names.split()}
 
 
 # Browser tests whose file stays on one worker, for they share a page; each test of the other files goes to whichever is free.
