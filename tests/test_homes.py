@@ -46,7 +46,7 @@ def prepared(tmp_path):
     return prepared
 
 
-def test_a_good_home_is_used_as_it_is(prepared, tmp_path):
+def test_a_good_home_is_used_as_it_is_and_the_temporary_folder_goes_with_its_process(prepared, tmp_path):
     facts, err = prepared(SBERT_STUDIO_HOME=str(tmp_path / "new" / "home"))
     assert facts["home"] == str(tmp_path / "new" / "home") and not facts["temporary"] and err == ""
     assert [path.name for path in (tmp_path / "new" / "home").iterdir()] == ["kept.txt"]
