@@ -41,13 +41,8 @@ def shipped_words(encoder: Encoder) -> list[str]:
     return list(islice(words, MOST_WORDS))
 
 
-def shipping_encoder() -> Encoder:
-    """The encoder that comes with the app, in fp32."""
-    return Encoder.from_folder(checked_bundled_folder(), choose_hardware("cpu", "fp32"))
-
-
 def main(folder: Path = SHIPPED) -> None:
-    sentences, encoder = shipped_sentences(), shipping_encoder()
+    sentences, encoder = shipped_sentences(), Encoder.from_folder(checked_bundled_folder(), choose_hardware("cpu", "fp32"))
     shutil.rmtree(folder, ignore_errors=True)
     EmbeddingCache(folder).add(encoder.fingerprint, sentences, encoder.encode(sentences))
     vectors = encoder.encode(words := shipped_words(encoder))
