@@ -25,49 +25,29 @@ SIZES = ((1280, 900), (1920, 1080), (390, 844))  # to look at
 PATIENCE = 180_000  # milliseconds
 
 
-def similarity(page: Page) -> None:
-    page.locator("#score").wait_for()
-    page.get_by_role("button", name="Negation", exact=True).click()
-    page.get_by_text("one may deny the other").wait_for()
-    page.locator("#cross-score").wait_for()
+# By the name of its picture: a tab, what is clicked there, and what is waited for.
+TABS = {
+    "similarity": ("Similarity", 'role=button[name="Negation"]', ["text=one may deny the other", "#cross-score"]),
+    "search": ("Search", "", [".hit"]),
+    "duplicates": ("Duplicates", "#find-duplicates", [".dup-group"]),
+    "cluster_map": ("Map", "", ["#map-clusters [data-group]", "#map-plot .annotation"]),
+    "fine_tune": ("Fine-tune", "#example-requests_scored", ["#estimate p"]),
+    "timing": ("Timing", "", ["#race-chart .js-plotly-plot"]),
+    "evaluation": ("Evaluation", "#eval-start", ["#eval-words li"]),
+}
 
 
-def search(page: Page) -> None:
-    go_to(page, "Search")
-    page.locator(".hit").first.wait_for()
-
-
-def duplicates(page: Page) -> None:
-    go_to(page, "Duplicates")
-    page.locator("#find-duplicates").click()
-    page.locator(".dup-group").first.wait_for()
-
-
-def cluster_map(page: Page) -> None:
-    go_to(page, "Map")
-    page.locator("#map-clusters [data-group]").first.wait_for()
-    page.locator("#map-plot .annotation").first.wait_for()
-
-
-def fine_tune(page: Page) -> None:
-    go_to(page, "Fine-tune")
-    page.locator("#example-requests_scored").click()
-    page.locator("#estimate p").wait_for()
-
-
-def timing(page: Page) -> None:
-    go_to(page, "Timing")
-    page.locator("#race-chart .js-plotly-plot").wait_for()
-
-
-def evaluation(page: Page) -> None:
-    go_to(page, "Evaluation")
-    page.locator("#eval-start").click()
-    page.locator("#eval-words li").first.wait_for()
-    page.locator("#eval-grid").evaluate("grid => window.scrollTo(0, grid.getBoundingClientRect().top + scrollY - 24)")
-
-
-TABS = (similarity, search, duplicates, cluster_map, fine_tune, timing, evaluation)
+def show(page: Page, name: str) -> None:
+    tab, clicked, awaited = TABS[name]
+    go_to(page, tab)
+    if name == "similarity":
+        page.locator("#score").wait_for()
+    if clicked:
+        page.locator(clicked).click()
+    for each in awaited:
+        page.locator(each).first.wait_for()
+    if name == "evaluation":
+        page.locator("#eval-grid").evaluate("grid => window.scrollTo(0, grid.getBoundingClientRect().top + scrollY - 24)")
 
 
 @contextmanager
@@ -88,12 +68,12 @@ def main(folder: Path, sizes: Sequence[tuple[int, int]], scale: float) -> None:
         app = served(Path(home), hosted=False)
         url = next(app)
         browser = playwright.chromium.launch(**chromium())
-        for theme, size, show in product(("light", "dark"), sizes, TABS):
+        for theme, size, name in product(("light", "dark"), sizes, TABS):
             with opened(browser, url, theme, size, scale) as page:
-                show(page)
+                show(page, name)
                 page.wait_for_timeout(1_500)  # until nothing moves
                 width = f"-{size[0]}" if len(sizes) > 1 else ""
-                page.screenshot(path=folder / f"{show.__name__}{width}-{theme}.png")
+                page.screenshot(path=folder / f"{name}{width}-{theme}.png")
         browser.close()
         next(app, None)
 
