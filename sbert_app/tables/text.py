@@ -29,15 +29,20 @@ ONE_RECORD = "The file holds one object, which was read as one record. If its ro
 
 
 def read_txt(file: TextFile) -> Content:
-    tabs = [line.count("\t") for line in islice(file.lines(), SNIFFED_LINES) if line.strip()]
-    ((usual, count),) = Counter(tabs).most_common(1) or [(0, 0)]
-    if usual and len(tabs) > 1 and count >= TABLE_SHARE * len(tabs):
+    if is_table(file):
         return read_rows(tsv_rows, file, AS_TABLE)
     wrapped, texts = numbered_texts(file)
     table = Collector(file.name, file.limits, [LINE_COLUMN])
     for number, text in texts:
         table.add(number, [text])
     return table.content([*file.notes, *([WRAPPED] if wrapped else [])])
+
+
+def is_table(file: TextFile) -> bool:
+    """Whether the lines of a text file have cells between tabs."""
+    tabs = [line.count("\t") for line in islice(file.lines(), SNIFFED_LINES) if line.strip()]
+    ((usual, count),) = Counter(tabs).most_common(1) or [(0, 0)]
+    return usual > 0 and len(tabs) > 1 and count >= TABLE_SHARE * len(tabs)
 
 
 def numbered_texts(file: TextFile) -> tuple[bool, Iterator[tuple[int, str]]]:

@@ -40,7 +40,7 @@ def write_frame(path: Path, frame: pd.DataFrame) -> Path:
     elif kind == "jsonl":
         frame.to_json(path, orient="records", lines=True)
     else:
-        frame.to_csv(path, sep="\t" if kind == "tsv" else ",", index=False)
+        frame.to_csv(path, sep="\t" if kind in ("tsv", "txt") else ",", index=False)
     return path
 
 

@@ -19,7 +19,7 @@ def rows_of(path):
     return rows, tally
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.tsv", "a.jsonl", "a.jsonl.gz", "a.parquet"])
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.tsv", "a.txt", "a.jsonl", "a.jsonl.gz", "a.parquet"])
 def test_every_format_gives_the_same_rows_as_strings(name, tmp_path):
     cells = [["007", "Grüße, 東京"], ["NA", 'said "no"'], ["", "x"]]
     frame = pd.DataFrame(cells, columns=["id", "text"]).replace("", None)
