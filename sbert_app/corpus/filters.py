@@ -85,8 +85,8 @@ def matching_rows(metadata: pd.DataFrame, filters: Mapping[str, Any]) -> Matchin
     for condition in conditions(filters, list(metadata.columns)):
         cells = metadata[condition.column]
         if condition.values is not None:
-            wanted = {value.strip().casefold() for value in condition.values}
-            mask &= cells.isin([form for form in cells.unique() if form.strip().casefold() in wanted]).to_numpy(dtype=bool)
+            wanted = {value.casefold() for value in condition.values}
+            mask &= cells.isin([form for form in cells.unique() if form.casefold() in wanted]).to_numpy(dtype=bool)
         if condition.contains:
             mask &= cells.str.contains(condition.contains, case=False, regex=False).to_numpy(dtype=bool)
         if condition.is_range:

@@ -56,8 +56,10 @@ def _term(condition: Condition, facts: Facts) -> str:
     fields = fields_of(condition.column, facts)
     terms = []
     if condition.values is not None:
-        values = ", ".join(map(_quoted, condition.values))
-        terms.append(f"{fields.text} in [{values}]" if values else NOTHING)
+        texts = {*condition.values, *map(fold, condition.values)}
+        stored = (fields.text, texts), (fields.folded, texts - {""})  # "" stands for all that are their own folded text
+        among = [f"{field} in [{', '.join(map(_quoted, sorted(wanted)))}]" for field, wanted in stored if wanted]
+        terms.append(f"({' or '.join(among)})" if among else NOTHING)
     if condition.contains:
         pattern = _quoted(f"%{fold(condition.contains)}%")
         # A text whose folded text is not stored is its own folded text; where it is, containing the pattern means the same.
