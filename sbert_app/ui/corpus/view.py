@@ -137,8 +137,8 @@ def collection_card(opened: OpenCollection) -> Markup:
     facts, sampled = opened.facts, len(opened.sample.corpus)
     size = f"collection of {amount(opened.rows, 'row')} · {facts.model} · {opened.index}"
     sample = f"Search reads all rows. The map and the lists of filters use a random sample of {sampled:,}."
-    details = f"{facts.dim} dimensions · {amount(len(facts.files), 'file')}"
-    return CARD.format(opened.name, size, html.info(details), html.notes([sample] if opened.is_sampled else []))
+    details = html.info(f"{facts.dim} dimensions · {amount(len(facts.files), 'file')}", "About the collection")
+    return CARD.format(opened.name, size, details, html.notes([sample] if opened.is_sampled else []))
 
 
 def card(indexed: IndexedCorpus, how: Indexing | None = None) -> Markup:
@@ -153,7 +153,7 @@ def card(indexed: IndexedCorpus, how: Indexing | None = None) -> Markup:
         encoded = f"encoded in {duration(how.seconds)} ({how.rate:,.0f} sentences/s)"
         facts.append(encoded if how.rate else f"from the cache in {duration(how.seconds)}")
     lines = [*(how.notes if how else ()), _truncated(indexed), *source.notes, *skipped_summary(source.skipped)]
-    return CARD.format(source.name, size, html.info(" · ".join(facts)), html.notes(lines))
+    return CARD.format(source.name, size, html.info(" · ".join(facts), "About the corpus"), html.notes(lines))
 
 
 def ready(indexed: IndexedCorpus | None, collection: OpenCollection | None = None) -> Markup:

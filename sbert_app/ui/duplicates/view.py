@@ -72,7 +72,8 @@ def links(findings: Findings) -> Markup:
 
 def headline(findings: Findings) -> Markup:
     """First what is certain, the exact copies, then what is only similar; how they were found is folded."""
-    how, joined, compared = html.info(_how(findings)), findings.mined.joined, SAME_WORDS if findings.mined.early else ""
+    how, joined = html.info(_how(findings), "How they were found"), findings.mined.joined
+    compared = SAME_WORDS if findings.mined.early else ""
     if joined and joined.is_sampled:
         which = f"{joined.compared:,} random rows were compared with all {joined.total:,}, by the {joined.index}."
         compared = f"{which} Duplicates among the other rows are not listed."

@@ -38,6 +38,7 @@ FILE_HELP = (
     "the open corpus: csv, tsv, jsonl or parquet, also as .gz. Columns as sentence1, sentence2, score; anchor, positive, negative; "
     "text, label; question, answer, label; or query, row, relevance."
 )
+FORMATS = Markup('<div class="hint">Formats {}</div>').format(html.info(FILE_HELP, "Formats of a data set"))
 MADE_FOR_FINE_TUNE = "The hard sets ask for another notion of likeness: they are made for Fine-tune."
 MODELS = "other models"
 # "picked" is a custom event: the cell whose errors are asked for.
@@ -82,7 +83,7 @@ class EvaluationTab:
                     names, value=names[:SETS_AT_FIRST], label="Data sets", info=MADE_FOR_FINE_TUNE, elem_id="eval-sets"
                 )
                 self.file = gr.File(label="Add a data set", height=170, elem_id="eval-file", elem_classes="drop-zone")
-                gr.HTML(Markup('<div class="hint">Formats {}</div>').format(html.info(FILE_HELP)), js_on_load=None)
+                gr.HTML(FORMATS, js_on_load=None)
                 self.models = gr.Dropdown(
                     list(self._bench.settings.allowed_models), value=[], multiselect=True, allow_custom_value=custom,
                     label="Other models", elem_id="eval-models",

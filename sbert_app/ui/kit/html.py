@@ -44,11 +44,11 @@ def hint(text: str) -> Markup:
     return Markup('<p class="hint">{}</p>').format(text)
 
 
-def info(text: str) -> Markup:
-    """Lab figures behind an i in a circle."""
+def info(text: str, name: str) -> Markup:
+    """Lab figures behind an i in a circle. name: what a screen reader says of it, one of several on a page."""
     return Markup(
-        '<details class="info"><summary aria-label="Details"><i aria-hidden="true">i</i></summary><span>{}</span></details>'
-    ).format(text)
+        '<details class="info"><summary aria-label="{}"><i aria-hidden="true">i</i></summary><span>{}</span></details>'
+    ).format(name, text)
 
 
 def status(text: str) -> Markup:

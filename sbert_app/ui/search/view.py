@@ -62,7 +62,7 @@ def results(
     total = f"Best {result.extent} in {sum(result.milliseconds.values()):,.0f} ms{_ranked_by(result)}"
     index = f"{result.store.index} · " if result.store else ""
     compare = "" if other or result.store or result.ranking == WORDS else COMPARE
-    facts = Markup("{} {} {}").format(total, html.info(index + html.milliseconds(result.milliseconds)), compare)
+    facts = Markup("{} {} {}").format(total, html.info(index + html.milliseconds(result.milliseconds), "Times"), compare)
     head = html.head(facts, html.downloads("hits", records, delimiter)) + html.cautions(result.cautions)
     if other is None:
         return query.format(result.query, head + _hits(result, judged) + _more(result))
@@ -160,7 +160,7 @@ def _hits(result: SearchResult, judged: Mapping[int, int], other: SearchResult |
             above = f"have a cosine above {result.weak:.2f}; these hits are below it."
             why = f"With this model, 19 of 20 pairs written to be related {above}"
             line = Markup('<li class="weak"><span>{} {}</span></li>')
-            cards.append(line.format(ALL_WEAK if first_weak == 1 else WEAK, html.info(why)))
+            cards.append(line.format(ALL_WEAK if first_weak == 1 else WEAK, html.info(why, "Why these are weak")))
         there = ranks and ranks.get(hit.sentence)
         text = "only here" if there is None else "same rank" if there == hit.rank else f"rank {there} there"
         moved = Markup('<span class="moved">{}</span>').format(text) if ranks else ""

@@ -145,7 +145,7 @@ def scored(result: ScoredPairs) -> Markup:
     )
     agreement = Markup()
     if labels and result.agreement:
-        details = html.info(wording.details(labels, result.agreement))
+        details = html.info(wording.details(labels, result.agreement), "About the agreement")
         agreement = Markup('<div class="pair-agreement">{} {}</div>').format(wording.sentence(labels, result.agreement), details)
     left_out = wording.left_out(labels) if labels else []
     notes = html.notes([*left_out, *skipped_summary(result.reading.skipped), *result.reading.notes])
@@ -167,7 +167,8 @@ def _rows(result: ScoredPairs) -> Markup:
     """With labels, the pairs that disagree most with them; else the highest and the lowest scores."""
     if result.labels and result.agreement:
         titles, sides = wording.side_titles(result.labels), result.disagreeing()
-        lead = Markup('<div class="pair-lead"><b>Where score and label are furthest apart</b> {}</div>').format(html.info(RANKS))
+        lead = Markup('<div class="pair-lead"><b>Where score and label are furthest apart</b> {}</div>')
+        lead = lead.format(html.info(RANKS, "How they are ranked"))
     else:
         titles, sides, lead = wording.EXTREMES, result.extremes(), Markup()
     tables = Markup().join(_table(title, pairs, result) for title, pairs in zip(titles, sides, strict=True) if pairs)

@@ -32,7 +32,7 @@ LABELLED_CELLS = 150  # with more cells, values are shown on hover only
 
 def comparison(result: Comparison, model: str = "") -> Markup:
     """The result for two sentences. model: the name of the encoder in use, shown next to another model."""
-    other, origin = result.other, html.info(_origin(result.scale))
+    other, origin = result.other, html.info(_origin(result.scale), "Where the scale comes from")
     name = Markup("{} {}").format(model if other and model else "Cosine similarity", origin)
     answer = _score(result, name, "sbert", "score", html.cautions(result.cautions))
     answer += _cross_encoder(result.cross_encoder) + html.notes(result.notes)
@@ -85,7 +85,7 @@ def _cross_encoder(cross: ModelScore | None) -> Markup:
     line = Markup('<div class="second">The {} ({}), which reads {}, gives <b id="cross-score">{}</b>{}. {}</div>')
     reads = "both sentences together" if cross.kind == "cross-encoder" else "each sentence apart"
     unit = "" if cross.bounds else ", a logit without a fixed range"
-    about = html.info(f"{cross.model}. {how_to_read(cross.trained_for, cross.bounds)}")
+    about = html.info(f"{cross.model}. {how_to_read(cross.trained_for, cross.bounds)}", f"About the {cross.kind}")
     return line.format(cross.kind, in_words(cross.trained_for), reads, rounded(cross.score, 2), unit, about)
 
 
