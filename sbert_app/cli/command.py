@@ -194,4 +194,4 @@ def _write_map(result: Any, options: MapOptions, out: Path) -> None:
         column = f"{colouring.COLUMN}{options.colour}" if options.colour else colouring.CLUSTERS
         text = page(result, map_figure(result, column, texts=True))
     with writing_to(out, "out"):
-        out.write_text(text, encoding="utf-8")
+        out.write_text(text, encoding="utf-8", newline="")
