@@ -21,7 +21,7 @@ from sbert_app.tables.decoding import TextFile, kind_of, open_text
 from sbert_app.tables.delimited import Rows, csv_rows, tsv_rows
 from sbert_app.tables.header import with_header
 from sbert_app.tables.table import LINE_COLUMN
-from sbert_app.tables.text import cell, is_table, numbered_texts
+from sbert_app.tables.text import cell, is_table, texts_of
 
 HIDDEN = (".", "_")  # how names of files begin that tools leave beside data
 CHUNK_ROWS = 1024
@@ -94,7 +94,7 @@ def _txt(file: TextFile, tally: Tally) -> Iterator[Chunk]:
     if is_table(file):
         yield from _delimited(file, tsv_rows(file), tally)
         return
-    for batch in _batches(numbered_texts(file)[1]):
+    for batch in _batches(enumerate(texts_of(file)[0], 1)):
         yield Chunk([number for number, _ in batch], {LINE_COLUMN: [text for _, text in batch]})
 
 

@@ -31,11 +31,9 @@ ONE_RECORD = "The file holds one object, which was read as one record. If its ro
 def read_txt(file: TextFile) -> Content:
     if is_table(file):
         return read_rows(tsv_rows, file, AS_TABLE)
-    wrapped, texts = numbered_texts(file)
-    table = Collector(file.name, file.limits, [LINE_COLUMN])
-    for number, text in texts:
-        table.add(number, [text])
-    return table.content([*file.notes, *([WRAPPED] if wrapped else [])])
+    texts, wrapped = texts_of(file)
+    rows = ([text] for text in texts)
+    return Collector(file.name, file.limits, [LINE_COLUMN]).filled(rows).content([*file.notes, *([WRAPPED] if wrapped else [])])
 
 
 def is_table(file: TextFile) -> bool:
@@ -45,17 +43,17 @@ def is_table(file: TextFile) -> bool:
     return usual > 0 and len(tabs) > 1 and count >= TABLE_SHARE * len(tabs)
 
 
-def numbered_texts(file: TextFile) -> tuple[bool, Iterator[tuple[int, str]]]:
-    """The lines of a file with their numbers; of prose in wrapped lines (True) its paragraphs, each with that of its first."""
-    lines = ((number, line.removesuffix("\n")) for number, line in enumerate(file.lines(), 1))
+def texts_of(file: TextFile) -> tuple[Iterator[str], bool]:
+    """The lines of a file, or its paragraphs where it is prose in wrapped lines; and whether it is."""
+    lines = (line.removesuffix("\n") for line in file.lines())
     wrapped = _is_wrapped(islice(file.lines(), PROSE_LINES))
-    return wrapped, _paragraphs(lines) if wrapped else lines
+    return _paragraphs(lines) if wrapped else lines, wrapped
 
 
-def _paragraphs(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    for blank, block in groupby(lines, lambda line: not line[1].strip()):
+def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
+    for blank, block in groupby(lines, lambda line: not line.strip()):
         while not blank and (part := list(islice(block, PARAGRAPH_LINES))):
-            yield part[0][0], " ".join(line.strip() for _, line in part)
+            yield " ".join(map(str.strip, part))
 
 
 def _is_wrapped(lines: Iterable[str]) -> bool:
