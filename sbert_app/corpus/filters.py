@@ -85,8 +85,8 @@ def matching_rows(metadata: pd.DataFrame, filters: Mapping[str, Any]) -> Matchin
     for condition in conditions(filters, list(metadata.columns)):
         cells = metadata[condition.column]
         if condition.values is not None:
-            wanted = {value.casefold() for value in condition.values}
-            mask &= cells.isin([form for form in cells.unique() if form.casefold() in wanted]).to_numpy(dtype=bool)
+            wanted = {trimmed(value).casefold() for value in condition.values}
+            mask &= cells.isin([form for form in cells.unique() if trimmed(form).casefold() in wanted]).to_numpy(dtype=bool)
         if condition.contains:
             mask &= cells.str.contains(condition.contains, case=False, regex=False).to_numpy(dtype=bool)
         if condition.is_range:
@@ -98,6 +98,11 @@ def matching_rows(metadata: pd.DataFrame, filters: Mapping[str, Any]) -> Matchin
             first, last = range_on(values.scale, condition.column, condition.low, condition.high, unread.examples.get(VALUE, ""))
             mask &= (values.values >= first) & (values.values <= last)
     return Matching(mask, tuple(notes))
+
+
+def trimmed(value: str) -> str:
+    """A value without outer blanks; one that is all blank stays as it is."""
+    return value.strip() or value
 
 
 def label_columns(metadata: pd.DataFrame) -> dict[str, NDArray[np.object_]]:

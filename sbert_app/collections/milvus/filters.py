@@ -10,7 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from sbert_app.collections.collection import ROW, SENTENCE, Facts
-from sbert_app.corpus.filters import Condition, no_scale
+from sbert_app.corpus.filters import Condition, no_scale, trimmed
 from sbert_app.corpus.values import range_on
 
 NOTHING = f"{ROW} < 0"  # no row has such an id
@@ -38,7 +38,10 @@ def fields_of(column: str, facts: Facts) -> Fields:
 
 
 def expression(wanted: Sequence[Condition], facts: Facts) -> str:
-    """An expression that holds for the rows that `corpus.filters.matching_rows` finds; "" without conditions. Raises UserError."""
+    """An expression that holds for the rows that `corpus.filters.matching_rows` finds; "" without conditions. Raises UserError.
+
+    But a cell with outer blanks has a value only where that is given with them: Milvus cannot take them off.
+    """
     return " and ".join(filter(None, (_term(condition, facts) for condition in wanted)))
 
 
@@ -56,7 +59,7 @@ def _term(condition: Condition, facts: Facts) -> str:
     fields = fields_of(condition.column, facts)
     terms = []
     if condition.values is not None:
-        texts = {*condition.values, *map(fold, condition.values)}
+        texts = {*condition.values, *map(fold, condition.values), *map(fold, map(trimmed, condition.values))}
         stored = (fields.text, texts), (fields.folded, texts - {""})  # "" stands for all that are their own folded text
         among = [f"{field} in [{', '.join(map(_quoted, sorted(wanted)))}]" for field, wanted in stored if wanted]
         terms.append(f"({' or '.join(among)})" if among else NOTHING)
