@@ -52,13 +52,16 @@ class ThisProcess:
 
     def __init__(self, encoder: "Encoder", shards: Shards) -> None:
         self._encoder, self._shards = encoder, shards
+        self._pieces: list[tuple[str, Piece]] = []
 
     def add(self, key: str, piece: Piece) -> None:
-        self._key, self._sentences = key, piece.sentences
+        self._pieces.append((key, piece))
 
     def encode(self) -> Iterator[Encoded]:
         """Encode all that was handed over, in any order; a shard is on disk when its last row is reported."""
-        yield from encode_shard(self._encoder, self._shards, self._key, self._sentences)
+        while self._pieces:
+            key, piece = self._pieces.pop(0)
+            yield from encode_shard(self._encoder, self._shards, key, piece.sentences)
 
 
 def encode_shard(encoder: "Encoder", shards: Shards, key: str, sentences: list[str]) -> Iterator[Encoded]:

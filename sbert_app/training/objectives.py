@@ -120,9 +120,13 @@ class CoSent(OfSimilarity):
 class Angle(CoSent):
     """CoSENT of the cosines plus CoSENT of the angles (AnglE, Li & Li 2024)."""
 
+    def __init__(self, scale: float = SCALE) -> None:
+        super().__init__(scale)
+        self.of_angles = CoSent(scale, TensorAngle())
+
     def forward(self, embeddings: Sequence[Tensor], scores: Tensor) -> Tensor:
         """embeddings: u and v; scores: (B,), only their order matters."""
-        return super().forward(embeddings, scores) + CoSent(self.scale, TensorAngle()).forward(embeddings, scores)
+        return super().forward(embeddings, scores) + self.of_angles(embeddings, scores)
 
 
 class OnlineContrastive(nn.Module):

@@ -39,11 +39,11 @@ class Surrounding:
         begin, result = time.perf_counter(), None
         try:
             result = work(*args)
-            told = f"{time.perf_counter() - begin:.1f} s"
+            outcome = f"{time.perf_counter() - begin:.1f} s"
         except Exception as error:
             self.faults += 1
-            told = f"FAULT: {type(error).__name__}: {error}"
-        print(f"  {what:<28}{told}", flush=True)
+            outcome = f"FAULT: {type(error).__name__}: {error}"
+        print(f"  {what:<28}{outcome}", flush=True)
         return result
 
 

@@ -37,8 +37,8 @@ def test_similarity(shell):
 
 def test_a_named_cross_encoder_ranks_and_words_that_no_row_has_are_no_filter(shell):
     options = ("--query", "card", "--top", "2", "--cross-encoder", "cross-MiniLM-L6-stsb", "--json")
-    found = json.loads(shell("search", TICKETS, *options)[0])
-    assert all(hit["cross_score"] is not None for hit in found["hits"])
+    answer = json.loads(shell("search", TICKETS, *options)[0])
+    assert all(hit["cross_score"] is not None for hit in answer["hits"])
     assert shell("search", TICKETS, "--query", "zzzqqq", "--ranking", "words")[0] == f"{no_hits('words')}\n"
 
 

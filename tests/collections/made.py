@@ -47,8 +47,8 @@ def rows(numbers: Sequence[int], file: int = 0, seed: int = 0, note: str = "") -
 
 def collection_in(folder: Path, *counts: int) -> FolderCollection:
     """A finished collection in a folder, of files with so many rows."""
-    made = FolderCollection.create(folder, FACTS)
+    collection = FolderCollection.create(folder, FACTS)
     for file, count in enumerate(counts):
-        made.upsert(rows(range(1, count + 1), file))
-    made.finish(FACTS)
-    return made
+        collection.upsert(rows(range(1, count + 1), file))
+    collection.finish(FACTS)
+    return collection

@@ -49,9 +49,9 @@ def least_cosine(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def embeddings() -> Figures:
-    found = {name: encoder(hardware(dtype)).encode(tickets()) for name, dtype in DTYPES.items()}
-    figures = {f"least_cosine_{name}": least_cosine(vectors, reference()) for name, vectors in found.items()}
-    figures["most_apart_fp32"] = float(np.abs(found["fp32"] - reference()).max())
+    embeddings = {name: encoder(hardware(dtype)).encode(tickets()) for name, dtype in DTYPES.items()}
+    figures = {f"least_cosine_{name}": least_cosine(vectors, reference()) for name, vectors in embeddings.items()}
+    figures["most_apart_fp32"] = float(np.abs(embeddings["fp32"] - reference()).max())
     assert figures["least_cosine_fp32"] > 0.99999 and figures["most_apart_fp32"] < 1e-3, figures
     assert figures["least_cosine_bf16"] > 0.999, figures
     return figures

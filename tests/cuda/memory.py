@@ -33,15 +33,15 @@ def filled_card(mebibytes: int) -> Iterator[None]:
 
 def halved(work: Callable[[], Any], sizes: Sequence[int]) -> tuple[Any, Figures]:
     """What the work gives beside a card with so few MiB free that a batch is halved; sizes: to try, from large to small."""
-    log, told = logging.getLogger("sbert_app"), list[str]()
+    log, lines = logging.getLogger("sbert_app"), list[str]()
     handler = logging.Handler()
-    handler.emit = lambda record: told.append(record.getMessage())  # type: ignore[method-assign]
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
     log.addHandler(handler)
     try:
         for mebibytes in sizes:
             with filled_card(mebibytes):
                 result = work()
-            if halvings := sum(HALVED in line for line in told):
+            if halvings := sum(HALVED in line for line in lines):
                 break
     finally:
         log.removeHandler(handler)

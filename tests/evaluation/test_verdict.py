@@ -126,8 +126,8 @@ def test_the_number_follows_from_interval_and_change(count, change, low, high, n
 
 
 def test_the_number_is_told():
-    told = "About 640 held-out pairs would show a gain of this size in 4 of 5 runs; this run has 80."
-    assert needed_sentence(640, 80, 0.01) == told and needed_sentence(None, 80, 0.01) == ""
+    sentence = "About 640 held-out pairs would show a gain of this size in 4 of 5 runs; this run has 80."
+    assert needed_sentence(640, 80, 0.01) == sentence and needed_sentence(None, 80, 0.01) == ""
     assert "a loss of this size" in needed_sentence(640, 80, -0.01, "triplets")
     assert "More than a million held-out pairs" in needed_sentence(MOST + 1, 80, 0.001)
 

@@ -31,12 +31,12 @@ MEASURES = {  # of a task: ours, mteb's
 
 def notes() -> DataSet:
     """40 questions about the field notes: the right note counts twice as much as others of its topic, season and difficulty."""
-    rows, asked = (pd.read_csv(path) for path in (ASSETS / "examples" / "field_notes.csv", QUERIES))
+    rows, judged = (pd.read_csv(path) for path in (ASSETS / "examples" / "field_notes.csv", QUERIES))
     texts, kinds = rows["text"].tolist(), list(zip(rows["topic"], rows["season"], rows["difficulty"], strict=True))
-    right = list(map(texts.index, asked["expected_text"]))
+    right = list(map(texts.index, judged["expected_text"]))
     alike = [{row: 1.0 for row, kind in enumerate(kinds) if kind == kinds[best]} for best in right]
     relevant = [{**gains, best: 2.0} for gains, best in zip(alike, right, strict=True)]
-    return Retrieval("Field notes", Queries(asked["query"].tolist(), texts, relevant))
+    return Retrieval("Field notes", Queries(judged["query"].tolist(), texts, relevant))
 
 
 @pytest.mark.parametrize(

@@ -90,14 +90,6 @@ def test_what_several_values_share_counts_once(session, indexed):
     assert session.nbytes - before < 2_000
 
 
-def test_a_value_is_counted_when_it_is_put_and_not_when_a_session_is_looked_up(monkeypatch):
-    sessions = Sessions(Limits())
-    held = sessions.open()
-    held.put(PairTable(table()))
-    monkeypatch.setattr("sbert_app.runtime.session.held", None)
-    assert sessions.get(held.id) is held and sessions.get(sessions.open().id).nbytes < held.nbytes == sessions.nbytes
-
-
 def test_what_is_dropped_counts_no_more(session, indexed):
     before = session.nbytes
     session.put(PairTable(table()))

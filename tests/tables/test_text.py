@@ -100,10 +100,10 @@ def test_rows_that_are_skipped_keep_their_numbers(case, read):
 
 @pytest.mark.parametrize("case", COLUMNS)
 def test_columns_have_the_names_of_the_header_or_numbers(case, read):
-    name, content, columns, rows, told = COLUMNS[case]
+    name, content, columns, rows, has_note = COLUMNS[case]
     table = read(name, content)
     assert list(table.frame.columns) == columns and len(table.frame) == rows
-    assert ["No header row was found" in note for note in table.notes] == [True] * told
+    assert ["No header row was found" in note for note in table.notes] == [True] * has_note
 
 
 def test_excels_separator_line_and_a_title_above_the_table_are_understood(read):

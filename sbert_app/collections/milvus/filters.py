@@ -59,10 +59,11 @@ def _term(condition: Condition, facts: Facts) -> str:
     fields = fields_of(condition.column, facts)
     terms = []
     if condition.values is not None:
-        texts = {*condition.values, *map(fold, condition.values), *map(fold, map(trimmed, condition.values))}
-        stored = (fields.text, texts), (fields.folded, texts - {""})  # "" stands for all that are their own folded text
-        among = [f"{field} in [{', '.join(map(_quoted, sorted(wanted)))}]" for field, wanted in stored if wanted]
-        terms.append(f"({' or '.join(among)})" if among else NOTHING)
+        texts = {*condition.values, *map(trimmed, condition.values)}
+        texts |= set(map(fold, texts))
+        by_field = {fields.text: texts, fields.folded: texts - {""}}  # "" stands for all that are their own folded text
+        lists = {field: ", ".join(map(_quoted, sorted(values))) for field, values in by_field.items() if values}
+        terms.append(f"({' or '.join(f'{field} in [{values}]' for field, values in lists.items())})" if lists else NOTHING)
     if condition.contains:
         pattern = _quoted(f"%{fold(condition.contains)}%")
         # A text whose folded text is not stored is its own folded text; where it is, containing the pattern means the same.

@@ -149,8 +149,8 @@ def _mined(bench: Workbench, indexed: IndexedCorpus, opened: OpenCollection | No
         seconds, found = time.perf_counter() - start, step.result
         if found:
             long = "" if found.early else found.indexed.long_texts  # early ones have the same words: they are alike as a whole
-            told = (*cautions(bench, found.indexed), *([f"{long}: {OF_BEGINNINGS}"] if long else []))
-            found = replace(found, seconds={MINE: seconds}, cautions=told)
+            remarks = (*cautions(bench, found.indexed), *([f"{long}: {OF_BEGINNINGS}"] if long else []))
+            found = replace(found, seconds={MINE: seconds}, cautions=remarks)
         yield replace(step, seconds=seconds, result=found)
 
 

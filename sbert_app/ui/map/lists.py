@@ -45,21 +45,26 @@ def colour_list(corpus_map: CorpusMap, colour: str, chosen: int | None = None) -
 
     For other colours the clusters, each with its most central sentence and a pencil, below what of a scale could not be read.
     """
-    colours, clusters = colouring(corpus_map, colour), Categories("cluster", corpus_map.clustering.labels, corpus_map.names)
-    notes = html.cautions(colours.notes) if isinstance(colours, ColourScale) else Markup()
-    shown = colours if isinstance(colours, Categories) and colours.of_column else clusters
-    counts, sentences, buttons = shown.counts.tolist(), corpus_map.projection.indexed.corpus.sentences, []
-    largest = max(counts if shown.of_column else counts[:-1], default=1)
-    for number in [number for number in (*range(len(shown.names)), OUTLIER) if counts[number]]:
-        name, hue, detail, pencil = shown.name_of(number), colour_of(number, shown.numbers), Markup(), Markup()
-        if not shown.of_column and number != OUTLIER:
-            detail = Markup('<q dir="auto">{}</q>').format(html.short(sentences[corpus_map.central[number]], SENTENCE_LENGTH))
-            pencil = _rename(corpus_map, number)
-        share = Markup('<em style="width:{:.1f}%;background:{}"></em>').format(min(100.0, 100 * counts[number] / largest), hue)
-        pressed, size = str(number == chosen).lower(), f"{counts[number]:,}"
-        buttons.append(BUTTON.format(number, pressed, hue, html.short(name, NAME_LENGTH), size, share + detail, pencil))
-    label = f"Values of {shown.title}" if shown.of_column else "Clusters"
+    groups, notes = colouring(corpus_map, colour), Markup()
+    if isinstance(groups, ColourScale):
+        notes = html.cautions(groups.notes)
+        groups = Categories("cluster", corpus_map.clustering.labels, corpus_map.names)
+    counts, buttons = groups.counts.tolist(), []
+    largest = max(counts if groups.of_column else counts[:-1], default=1)
+    for number in filter(counts.__getitem__, (*range(len(groups.names)), OUTLIER)):
+        hue, size, pressed = colour_of(number, groups.numbers), f"{counts[number]:,}", str(number == chosen).lower()
+        bar = Markup('<em style="width:{:.1f}%;background:{}"></em>').format(min(100.0, 100 * counts[number] / largest), hue)
+        is_cluster = not groups.of_column and number != OUTLIER
+        sentence, pencil = (_central(corpus_map, number), _rename(corpus_map, number)) if is_cluster else (Markup(), Markup())
+        name = html.short(groups.name_of(number), NAME_LENGTH)
+        buttons.append(BUTTON.format(number, pressed, hue, name, size, bar + sentence, pencil))
+    label = f"Values of {groups.title}" if groups.of_column else "Clusters"
     return notes + Markup('<ul class="clusters" aria-label="{}">{}</ul>').format(label, Markup().join(buttons))
+
+
+def _central(corpus_map: CorpusMap, number: int) -> Markup:
+    sentence = corpus_map.projection.indexed.corpus.sentences[corpus_map.central[number]]
+    return Markup('<q dir="auto">{}</q>').format(html.short(sentence, SENTENCE_LENGTH))
 
 
 def _rename(corpus_map: CorpusMap, number: int) -> Markup:

@@ -94,12 +94,12 @@ class FilePanel:
         """Score the session's file by these columns, and offer all that it has, at each step: a busy page may lose one."""
         events, stopped = score_opened(self._bench, session, columns, model), html.status("Stopped. Nothing was scored.")
         for step, state in self.job.following(events, progress, stopped):
-            opened = session.get(PairTable)
-            names = [*opened.table.frame.columns] if opened else []
+            pairs = session.get(PairTable)
+            names = [*pairs.table.frame.columns] if pairs else []
             offered = zip(self._chosen, (names, names, [NO_COLUMN, *names]), (*columns.sentences, columns.labels), strict=True)
-            free = step.stopped or step.result is not None  # then the columns can be changed, and the file scored again
-            chosen = {box: gr.Dropdown(choices=listed, value=value, interactive=free) for box, listed, value in offered}
-            yield state | self._step(step, model) | chosen | {self.columns: gr.Row(visible=opened is not None)}
+            ended = step.stopped or step.result is not None  # then the columns can be changed, and the file scored again
+            chosen = {box: gr.Dropdown(choices=listed, value=value, interactive=ended) for box, listed, value in offered}
+            yield state | self._step(step, model) | chosen | {self.columns: gr.Row(visible=pairs is not None)}
 
     def _step(self, step: Step[ScoredPairs], model: str) -> Updates:
         if step.stopped:
