@@ -6,7 +6,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from sbert_app.wording import duration
+
 REFRESH_SECONDS = 0.2  # between two steps that are shown
+RATED = 2_000  # items by which a rate is known, where they are no hundredth of all
 
 Result = TypeVar("Result")
 Item = TypeVar("Item")
@@ -38,9 +41,10 @@ class Step(Generic[Result]):
         return (self.done - self.skipped) / self.seconds if self.seconds > 0 else 0.0
 
     @property
-    def left(self) -> float | None:
-        """Seconds to the end at this rate; None if unknown."""
-        return (self.total - self.done) / self.rate if self.rate > 0 else None
+    def left(self) -> str:
+        """The time to the end at this rate, such as "12 s left"; "" while too little is done to know the rate."""
+        known = self.rate > 0 and self.done - self.skipped >= min(self.total / 100, RATED)
+        return f"{duration((self.total - self.done) / self.rate)} left" if known and self.done < self.total else ""
 
 
 def throttled(steps: Iterable[Item], always: Callable[[Item], bool], seconds: float) -> Iterator[Item]:

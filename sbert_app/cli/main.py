@@ -76,7 +76,7 @@ def index(**values: Any) -> None:
             stage, last = step.stage, now
             rows = f": {step.done:,} of about {step.total:,} rows" if step.total else ""
             rate = f", {step.rate:,.0f} a second" if step.rate else ""
-            left = f", {duration(step.left)} left" if step.left else ""
+            left = f", {step.left}" if step.left else ""
             print_note(f"{stage}{rows}{rate}{left}")
 
 

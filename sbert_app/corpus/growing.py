@@ -13,12 +13,14 @@ from sbert_app.corpus.duplicates import Copies, Duplicates
 from sbert_app.corpus.mining import mine
 from sbert_app.corpus.ranking.fusion import best_first, best_rows, hybrid
 from sbert_app.corpus.ranking.lexical import WORD, LexicalIndex
+from sbert_app.corpus.ranking.maxsim import TokenCache
 from sbert_app.corpus.vector_index import sampled
 from sbert_app.settings import ASSETS
 from sbert_app.step import Step
 from sbert_app.vectors import Rows, Vectors, distinct, unit_rows
 
 CANDIDATES, BY_WORDS = 100, 20  # rows that are read for a query; of these the best by words alone (docs/search.md)
+FIRST = 20  # of the candidates those that are read for first hits
 LEARNED, MOST_LEARNED = 500, 2_000  # rows by which the static vectors are mapped at first, and at most
 DEPTH = 200  # of the ranking by static vectors, and of that by words, from which they are chosen
 MOST_WORDS = 5_000  # of a corpus that have a vector, those that weigh most; twice as many find as much (docs/search.md)
@@ -82,11 +84,12 @@ class Growing:
     sentences: Sequence[str]
     lexical: LexicalIndex
     static: StaticVectors
-    encode: Callable[[list[str]], Vectors]  # the model, k sentences -> (k, dim)
+    encode: Callable[[list[str]], tuple[Vectors, list[Vectors]]]  # k sentences -> (k, dim), and each one's own token vectors
     indexed: Vectors  # rows of any length, (n, dim), which the indexing writes
     has: Mask  # which of them it has written, (n,)
     embeddings: Vectors = field(init=False)  # unit rows, (n, dim)
     done: Mask = field(init=False)  # which of them are there, (n,)
+    tokens: TokenCache = field(default_factory=TokenCache)  # of the rows that were read here
     _learned: int = LEARNED // 2  # rows that the static vectors were mapped by; before the first time half of the least
 
     def __post_init__(self) -> None:
@@ -118,7 +121,9 @@ class Growing:
         self._take_indexed()
         unread = rows[~self.done[rows]]
         if len(unread):
-            self._put(unread, self.encode([self.sentences[row] for row in unread.tolist()]))
+            vectors, tokens = self.encode([self.sentences[row] for row in unread.tolist()])
+            self._put(unread, vectors)
+            self.tokens.keep(unread.tolist(), tokens)
 
     def learn(self) -> None:
         """Map the static vectors by the rows read, again each time these have doubled, up to MOST_LEARNED."""
@@ -128,11 +133,11 @@ class Growing:
             rows = rows[sampled(len(rows), MOST_LEARNED)]
             self.static.learn(rows, self.embeddings[rows])
 
-    def ranked(self, query: Vectors, text: str, fits: Mask | None) -> Mask:
+    def ranked(self, query: Vectors, text: str, fits: Mask | None, most: int = CANDIDATES) -> Mask:
         """Read the rows that are most likely the best for a unit query, (dim,), and its text; those that fit and are read, (n,)."""
         self._take_indexed()
         self.learn()
-        self.fill(self.candidates(query, text, fits))
+        self.fill(self.candidates(query, text, fits)[:most])
         return self.done.copy() if fits is None else self.done & fits
 
     def candidates(self, query: Vectors, text: str, fits: Mask | None) -> Rows:

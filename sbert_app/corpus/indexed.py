@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sbert_app.corpus.filters import matching_rows
-from sbert_app.corpus.growing import Growing
+from sbert_app.corpus.growing import CANDIDATES, Growing
 from sbert_app.corpus.passages import COST, Passages
 from sbert_app.corpus.ranking.fusion import Scores, best_first, best_rows, hybrid
 from sbert_app.corpus.ranking.lexical import LexicalIndex
@@ -109,7 +109,7 @@ class IndexedCorpus:
     @cached_property
     def tokens(self) -> TokenCache:
         """The token vectors of rows that were compared before."""
-        return TokenCache()
+        return self.growing.tokens if self.growing else TokenCache()
 
     @cached_property
     def calibration(self) -> Calibration | None:
@@ -163,8 +163,13 @@ class IndexedCorpus:
         mask, notes = matching_rows(self.corpus.filterable(), filters)
         return mask if self.among is None else self.among & mask, notes
 
-    def rank(self, query: Vectors, text: str, top: int, filters: Mapping[str, Any], way: str = DENSE) -> Ranking:
-        """The `top` rows for a unit query vector, (dim,), and its text, best first; `way`: DENSE, WORDS or HYBRID."""
+    def rank(
+        self, query: Vectors, text: str, top: int, filters: Mapping[str, Any], way: str = DENSE, most: int = CANDIDATES
+    ) -> Ranking:
+        """The `top` rows for a unit query vector, (dim,), and its text, best first; `way`: DENSE, WORDS or HYBRID.
+
+        most: how many rows the model may read before.
+        """
         milliseconds: dict[str, float] = {}
         with _timed("filter", milliseconds) if filters else nullcontext():
             mask, notes = self.fitting(filters)
@@ -173,7 +178,7 @@ class IndexedCorpus:
         if way != WORDS:
             if self.growing:
                 with _timed(READING, milliseconds):
-                    ranked = self.growing.ranked(query, text, mask)
+                    ranked = self.growing.ranked(query, text, mask, most)
             with _timed("search", milliseconds):
                 rows = self._closest(query, top if way == DENSE else max(top, FUSED_DEPTH), ranked)
         if way != DENSE:

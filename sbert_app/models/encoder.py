@@ -125,12 +125,12 @@ class Encoder(OnEngine):
         vectors = {row: tokens for rows, hidden in batches for row, tokens in zip(rows.tolist(), hidden, strict=True)}
         return [vectors[row] for row in range(len(ids))]
 
-    def pool(self, tokens: TokenVectors, pooling: str) -> Vectors:
-        """Pool one sentence's token vectors, (T, width) -> (dim,), through the dense layers, not normalised."""
-        vectors = torch.from_numpy(tokens.vectors)[None].to(self.hardware.device)
+    def pool(self, tokens: Vectors, pooling: str = "") -> Vectors:
+        """Pool one sentence's token vectors, (T, width) -> (dim,), and through the dense layers. pooling: "" for its own."""
+        vectors = torch.from_numpy(tokens)[None].to(self.hardware.device)
         mask = torch.ones(vectors.shape[:2], dtype=torch.long, device=vectors.device)
         with torch.inference_mode():
-            return self.dense(POOL[pooling](vectors, mask))[0].cpu().numpy()
+            return self.dense(POOL[pooling or self.layout.pooling](vectors, mask))[0].cpu().numpy()
 
     def split(self, sentence: str) -> TokenVectors:
         """The words of a sentence and their pieces, without vectors."""

@@ -22,10 +22,16 @@ Tokens = tuple[int, int]  # first token, last + 1
 
 def own_token_vectors(encoder: Encoder, sentences: Sequence[str], prompt: str = "") -> list[Vectors]:
     """The unit vectors of each sentence's own tokens, (T, width) float32; (0, width) for a sentence without any."""
+    return with_token_vectors(encoder, sentences, prompt)[1]
+
+
+def with_token_vectors(encoder: Encoder, sentences: Sequence[str], prompt: str = "") -> tuple[Vectors, list[Vectors]]:
+    """The embeddings of n sentences, (n, dim), not normalised, and their `own_token_vectors`: each is read once for both."""
     encodings = encoder.encodings(sentences, prompt)
     vectors = encoder.hidden([encoding.ids for encoding in encodings])
     own = (_own(encoding, len(prompt))[0] for encoding in encodings)
-    return [unit_rows(rows[positions]) for rows, positions in zip(vectors, own, strict=True)]
+    pooled = [encoder.pool(rows[: len(encoding.ids)]) for rows, encoding in zip(vectors, encodings, strict=True)]
+    return np.stack(pooled), [unit_rows(rows[positions]) for rows, positions in zip(vectors, own, strict=True)]
 
 
 def places(encoder: Encoder, sentence: str, prompt: str = "") -> tuple[Rows, Rows]:

@@ -18,6 +18,7 @@ from sbert_app.labelled.queries import Queries
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import bundled_folder
+from sbert_app.models.tokens import own_token_vectors
 from sbert_app.vectors import Rows, Vectors, unit_rows
 from tests.benchmarks import data, models
 from tests.benchmarks.timing import seconds_of
@@ -83,13 +84,18 @@ def indexed_corpus(encoder: Encoder, sentences: list[str]) -> IndexedCorpus:
 
 def unread(encoder: Encoder, indexed: IndexedCorpus) -> IndexedCorpus:
     """The same corpus before the model has read a row; what it reads then is taken from the whole one."""
-    vectors = dict(zip(indexed.corpus.sentences, indexed.embeddings, strict=True))
+    sentences = indexed.corpus.sentences
+    rows = {text: row for row, text in enumerate(sentences)}
+
+    def read(texts: list[str]) -> tuple[Vectors, list[Vectors]]:
+        read_now = [rows[text] for text in texts]
+        known = indexed.tokens.vectors(read_now, lambda new: own_token_vectors(encoder, [sentences[row] for row in new]))
+        return indexed.embeddings[read_now], known
+
     static, count = StaticVectors(indexed.lexical, shipped=encoder.folder == bundled_folder()), len(indexed.corpus)
     static.place(encoder.encode(static.words))
     nothing = np.zeros((count, encoder.dim), np.float32), np.zeros(count, bool)
-    growing = Growing(
-        indexed.corpus.sentences, indexed.lexical, static, lambda texts: np.stack([vectors[t] for t in texts]), *nothing
-    )
+    growing = Growing(sentences, indexed.lexical, static, read, *nothing)
     return replace(indexed, embeddings=growing.embeddings, passages=None, growing=growing)
 
 

@@ -9,8 +9,9 @@ import pytest
 from playwright.sync_api import expect
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.jobs.search.job import search
+from sbert_app.jobs.search import job as search_job
 from sbert_app.ui.arrival import Arrival
+from sbert_app.ui.search import tab as search_tab
 from tests.browser.chromium import go_to
 from tests.browser.conftest import arrive
 from tests.browser.corpus import choose, choose_example, choose_filter, choose_model, index, open_example, open_menu, paste, upload
@@ -102,7 +103,7 @@ def test_filters_ticked_while_a_search_runs_all_count(page, monkeypatch):
     open_example(page, "Support tickets")
     go_to(page, "Search")
     expect(page.locator("#hits .hit").first).to_be_visible()
-    monkeypatch.setattr("sbert_app.ui.search.tab.search", lambda *asked: (time.sleep(1), search(*asked))[1])
+    monkeypatch.setattr("sbert_app.ui.search.tab.search", lambda *asked: (time.sleep(1), search_job.search(*asked))[1])
     for value in ("Technical", "Billing", "Account"):
         choose_filter(page, "team", f"{value} ")
     expect(page.locator("#chips")).to_contain_text("Technical", timeout=20_000)
@@ -189,7 +190,7 @@ def test_what_is_asked_while_a_corpus_opens_is_not_overwritten_by_its_first_answ
     go_to(page, "Search")
     query = page.get_by_label("Query", exact=True)
     query.fill("stale bread")
-    late = lambda *asked: (time.sleep(3 * (asked[2].query == "stale bread")), search(*asked))[1]  # noqa: E731 - for one test
+    late = lambda *asked: (time.sleep(3 * (asked[2].query == "stale bread")), search_job.search(*asked))[1]  # noqa: E731 - for one test
     monkeypatch.setattr("sbert_app.ui.search.tab.search", late)
     choose_example(page, "Household advice")
     expect(page.locator("#hits[aria-busy=true]")).to_be_attached()  # the hits of the corpus before are dimmed
@@ -354,3 +355,18 @@ def test_a_large_file_is_searched_before_it_is_read_whole(shared_page, tmp_path)
     expect(page.locator("#hits")).to_contain_text("10 of 6,000")  # all read by now, or not yet
     expect(page.locator("#corpus-notice")).not_to_contain_text("can be searched")  # now all are read, with the query kept
     expect(page.locator("#hits li").first).to_contain_text("orchard")
+
+
+def test_first_hits_can_be_read_while_the_model_reads_on(shared_page, monkeypatch):
+    page, read_on = shared_page, threading.Event()
+    monkeypatch.setattr(search_job, "SLOW", 0)
+    monkeypatch.setattr(search_tab, "search", lambda *asked: read_on.wait(120) and search_job.search(*asked))
+    page.locator("#query input, #query textarea").fill("a letter on a harbour")
+    page.locator("#search").click()
+    expect(page.locator("#hits .first-hits .hit").first).to_contain_text("harbour")
+    expect(page.locator("#hits")).to_have_attribute("aria-busy", "true")
+    expect(page.locator("#hits")).to_have_css("opacity", "1")
+    read_on.set()
+    expect(page.locator("#hits .first-hits")).to_have_count(0)
+    expect(page.locator("#hits .hit").first).to_contain_text("harbour")
+    expect(page.locator("#hits")).to_have_attribute("aria-busy", "false")

@@ -128,7 +128,7 @@ def test_token_vectors_name_words_and_pool_to_the_embedding(encoder):
     tokens = encoder.token_vectors(["Unfathomably café", "short"])[0]
     assert tokens.words == ["[CLS]", "Unfathomably", "café", "[SEP]"]
     assert len(tokens.word) == len(tokens.vectors) > 4  # several tokens make one word
-    assert np.abs(unit_rows(encoder.pool(tokens, "mean")[None]) - encoder.encode(["Unfathomably café"])).max() < 1e-5
+    assert np.abs(unit_rows(encoder.pool(tokens.vectors, "mean")[None]) - encoder.encode(["Unfathomably café"])).max() < 1e-5
     assert not tokens.truncated and encoder.token_vectors(["word " * 400])[0].truncated
 
 

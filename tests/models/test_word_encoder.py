@@ -99,7 +99,7 @@ def test_words_are_named_and_left_out_one_by_one(registry):
     words, without = encoder.leave_one_out("Dogs run fast")
     assert words == ["Dogs", "run", "fast"] and np.abs(without[0] - encoder.encode(["run fast"])[0]).max() < 1e-6
     (tokens,) = encoder.token_vectors(["Dogs run fast"])
-    assert np.abs(encoder.pool(tokens, "max") - encoder.encode(["Dogs run fast"])[0]).max() < 1e-6
+    assert np.abs(encoder.pool(tokens.vectors, "max") - encoder.encode(["Dogs run fast"])[0]).max() < 1e-6
     assert encoder.pieces_a_sample_word == registry.encoder(DEFAULT_ENCODER).pieces_a_sample_word
 
 

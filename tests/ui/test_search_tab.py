@@ -12,13 +12,13 @@ from sbert_app.corpus_map.colouring import CLUSTERS
 from sbert_app.corpus_map.query import QueryOnMap
 from sbert_app.corpus_map.selection import near_query, of_group
 from sbert_app.errors import UserError
-from sbert_app.jobs.search.job import SEARCH, search
+from sbert_app.jobs.search.job import FIRST_HITS, SEARCH, search
 from sbert_app.ui.corpus.filters import Filtering
 from sbert_app.ui.map.panel import INSIDE
 from sbert_app.ui.search.panels import AddressFilters, LastSearch
 from sbert_app.ui.search.tab import SearchTab
 from tests.corpus_map.maps import map_in_thirds
-from tests.searching import of_example
+from tests.searching import indexed, of_example
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +46,12 @@ def sent(**data):
     return SimpleNamespace(_data=data)
 
 
+def found(tab, values):
+    """What is there when the search has ended."""
+    *_, answer = tab._on_search(values)
+    return answer
+
+
 def test_a_search_inside_a_selection_begins_without_the_former_query_and_filters(tab, session, values):
     indexed, filters = session.corpus(), tab.options.filters
     session.put(drawn := map_in_thirds(indexed))
@@ -68,13 +74,26 @@ def test_the_sentence_on_what_is_searched_inside_fits_a_title_of_a_query(tab, se
 def test_an_answer_that_another_question_overtook_changes_nothing(tab, session, values, monkeypatch):
     def overtaken(*asked):
         monkeypatch.undo()
-        tab._on_search(values | {tab.options.ranking: "words"})
+        found(tab, values | {tab.options.ranking: "words"})
         return search(*asked)
 
     monkeypatch.setattr("sbert_app.ui.search.tab.search", overtaken)
-    assert tab._on_search(values) == {tab.hits: gr.skip()}
+    assert found(tab, values) == {tab.hits: gr.skip()}
     assert session.get(LastSearch).values[tab.options.ranking] == "words"  # a reload brings the later one back
-    assert "charged twice" in tab._on_search(values)[tab.hits]
+    assert "charged twice" in found(tab, values)[tab.hits]
+
+
+def test_where_the_model_has_much_to_read_first_hits_stand_there_before_the_answer(tab, shared_bench, sentences, values):
+    session = indexed(shared_bench, [" ".join(sentences[first : first + 10]) for first in range(0, 200, 10)])
+    values |= {tab._session: session}
+    early, answer = (updates[tab.hits] for updates in tab._on_search(values))
+    assert FIRST_HITS in early and "charged twice" in early and "charged twice" in answer and FIRST_HITS not in answer
+    beats = tab._on_search(values)
+    assert FIRST_HITS in next(beats)[tab.hits]
+    found(tab, values | {tab.query: "no sound"})
+    assert [*beats] == [{tab.hits: gr.skip()}]
+    *before, _ = tab._on_search(values | {tab.options.ranking: "dense"})
+    assert before == []  # nothing is read for it
 
 
 def test_a_menu_that_is_left_as_it_was_neither_searches_nor_overtakes_what_is_asked(tab, session, values):
@@ -97,7 +116,7 @@ def test_more_like_this_means_the_passage_on_the_card(tab, session, values, monk
 
 
 def test_what_comes_with_a_corpus_leaves_the_answer_to_what_was_asked_since_it_opened(tab, session, values):
-    tab._on_search(values | {tab.query: "no sound"})
+    found(tab, values | {tab.query: "no sound"})
     late = tab._on_opened(values)
     assert tab.hits not in late and "value" not in late[tab.options.ranking] and late[tab.body].visible
     first = tab._on_opened(values | {tab._opened: "b2"})
@@ -118,16 +137,16 @@ def test_a_corpus_opens_though_the_query_in_the_address_is_refused(tab, session,
 def test_filters_that_one_search_sets_count_for_those_beside_it_unless_they_are_refused(tab, values):
     """The page's own state has them only when that search has ended; here it never does."""
     with pytest.raises(UserError, match="blank"):
-        tab._on_search(values | {tab.query: " "})
+        found(tab, values | {tab.query: " "})
     rows = tab._on_filters(values | {tab.query: " "}, sent(filters={"team": ["Billing"]}))[tab.hits]
     assert "145 of 926 rows fit" in rows and rows.count("<tr>") == 21
-    assert "team: Billing" in tab._on_search(values)[tab.chips]
+    assert "team: Billing" in found(tab, values)[tab.chips]
     refused = tab._on_filters(values, sent(filters={"no such column": ["x"]}))
     state, menus = tab.options.filters.outputs[1], tab.options.filters.menus
     assert refused[state].filters == {"team": ["Billing"]} and refused[menus].count(" checked") == 1  # as it was, on the page too
-    assert "team: Billing" in tab._on_search(values)[tab.chips]
+    assert "team: Billing" in found(tab, values)[tab.chips]
     tab._on_removed(values, sent(filter="filter team"))
-    assert "Billing" not in tab._on_search(values)[tab.chips]
+    assert "Billing" not in found(tab, values)[tab.chips]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +163,7 @@ def test_an_address_that_names_a_search_names_its_filters_too(tab, session, valu
 def test_what_is_refused_is_not_kept(tab, session, values):
     """A reload would bring it back, to be refused again."""
     with pytest.raises(UserError):
-        tab._on_search(values | {tab.options.cross: "/no/such/folder"})
+        found(tab, values | {tab.options.cross: "/no/such/folder"})
     late = tab._on_opened(values | {tab.query: "no sound"})
     assert tab.hits not in late and session.get(LastSearch).values == {}  # its error is on the page
     assert tab.hits in tab._on_opened(values | {tab._opened: "b2"})

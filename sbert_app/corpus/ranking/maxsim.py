@@ -66,16 +66,20 @@ class TokenCache:
             for row in known:
                 self._rows.move_to_end(row)
         missing = [row for row in dict.fromkeys(rows) if row not in known]
-        computed = compute(missing) if missing else []
-        new = {row: _rounded(tokens) for row, tokens in zip(missing, computed, strict=True)}
+        new = self.keep(missing, compute(missing)) if missing else {}
+        vectors = known | new  # new ones are rounded too, so that a search gives the same twice
+        return [numbers * step for numbers, step in (vectors[row] for row in rows)]
+
+    def keep(self, rows: Sequence[int], vectors: Sequence[Vectors]) -> dict[int, Rounded]:
+        """Keep the unit token vectors of different rows, (T, dim) each. Returns them rounded."""
+        new = {row: _rounded(tokens) for row, tokens in zip(rows, vectors, strict=True)}
         with self._lock:
             for row in [row for row in new if row not in self._rows]:
                 self._rows[row] = new[row]
                 self.nbytes += sum(part.nbytes for part in new[row])
             while self.nbytes > self._limit:
                 self.nbytes -= sum(part.nbytes for part in self._rows.popitem(last=False)[1])
-        vectors = known | new  # new ones are rounded too, so that a search gives the same twice
-        return [numbers * step for numbers, step in (vectors[row] for row in rows)]
+        return new
 
 
 def _rounded(vectors: Vectors) -> Rounded:

@@ -17,13 +17,14 @@ from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.models.files.finding import DEFAULT_ENCODER, bundled_folder
-from sbert_app.runtime.device import EmbeddingJob
+from sbert_app.runtime.device import Device, EmbeddingJob
 from sbert_app.runtime.line import Stop
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Limits
 from sbert_app.step import Step
 from sbert_app.tables import Table, table_from_lines
+from sbert_app.vectors import Vectors
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
@@ -60,8 +61,7 @@ def open_unread(
     lexical = LexicalIndex.build(corpus.sentences)
     static = StaticVectors(lexical, shipped=encoder.folder == bundled_folder())
     rows, has = encoding.embeddings[: len(corpus)], encoding.done[: len(corpus)]
-    encode = partial(bench.device.encode, encoder, prompt=encoder.document_prompt)
-    growing = Growing(corpus.sentences, lexical, static, encode, rows, has)
+    growing = Growing(corpus.sentences, lexical, static, partial(_read, bench.device, encoder), rows, has)
     index = VectorIndex.build(growing.embeddings[:0])
     opened = IndexedCorpus(
         corpus, encoder.name, encoder.fingerprint, growing.embeddings, index, lexical, truncated, growing=growing
@@ -79,6 +79,14 @@ def open_unread(
         static.place(words.embeddings)
     if not at_once:
         session.open(opened, stop)
+
+
+def _read(device: Device, encoder: "Encoder", texts: list[str]) -> tuple[Vectors, list[Vectors]]:
+    """The embeddings of texts, (k, dim), and each one's own token vectors, as a short request."""
+    from sbert_app.models.tokens import with_token_vectors  # imports torch
+
+    with device.hold(short=True):
+        return with_token_vectors(encoder, texts, encoder.document_prompt)
 
 
 def saved_corpora(bench: Workbench) -> list[SavedCorpus]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from sbert_app.collections.collection import SENTENCE, embeddings_of
 from sbert_app.collections.opened import MOST_ID, OpenCollection, refuse_collection
+from sbert_app.corpus.growing import CANDIDATES, FIRST
 from sbert_app.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM, RANKINGS, FormerIndex, Hit, SearchResult
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus, Ranking
 from sbert_app.corpus.ranking.maxsim import COMPARED
@@ -27,6 +28,8 @@ FOR_ANSWERS = (
 )
 WAYS = "; ".join(f"{name}, {meaning}" for name, meaning in RANKINGS.items())
 RERANKED = 30  # hits scored by the cross-encoder, one forward pass each
+FIRST_HITS = "These are first hits: the model reads on, so their order may change."
+SLOW, MOST_READ = 20_000, 1_000  # characters that two cores of a laptop read in about a second; that a model reads of a text
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,21 @@ def search(bench: Workbench, session: Session, asked: SearchOptions) -> SearchRe
     return replace(result, cautions=(*unread, *result.cautions))
 
 
+def first_hits(bench: Workbench, session: Session, asked: SearchOptions) -> SearchResult | None:
+    """Where `search` takes a second or more: hits among the rows that are read first, compared no further. None elsewhere."""
+    opened, way = _opened(session), asked.way
+    if isinstance(opened, OpenCollection):
+        return None
+    sentences = opened.corpus.sentences
+    characters = np.mean([min(len(text), MOST_READ) for text in sentences[:: len(sentences) // 200 + 1]])
+    reading = CANDIDATES if opened.growing and way != WORDS else 0
+    compared = (COMPARED if way == MAXSIM else 0) + (RERANKED if asked.reranker else 0)
+    if (reading + compared) * characters < SLOW:
+        return None
+    ranked = _ranked(bench, opened, replace(asked, hybrid=False, ranking=HYBRID if way == MAXSIM else way), most=FIRST)
+    return replace(ranked, cautions=(FIRST_HITS, *ranked.cautions))
+
+
 def beside(bench: Workbench, session: Session, other: str, asked: SearchOptions) -> SearchResult:
     """Search in another way, to compare: one of RANKINGS, or FORMER_MODEL by meaning under the former index."""
     if other != FORMER_MODEL:
@@ -146,10 +164,11 @@ def _ranked(
     asked: SearchOptions,
     like: int | None = None,
     passage: int | None = None,
+    most: int = CANDIDATES,
 ) -> SearchResult:
     """The best rows of the `top` best texts. like: a row, of a collection its id, that is itself the query, and is left out.
 
-    passage: where the part of that row begins that is the query.
+    passage: where the part of that row begins that is the query. most: rows that are read of a corpus that is not read yet.
     """
     collection, filters = opened if isinstance(opened, OpenCollection) else None, asked.filters or {}
     if collection and asked.way not in OFFERED:
@@ -173,7 +192,7 @@ def _ranked(
     def rank(depth: int) -> tuple[IndexedCorpus, Ranking]:
         if collection:
             return collection.closest(vector, depth, filters, like)
-        ranked = indexed.rank(vector, query, depth + (own >= 0), filters, way)
+        ranked = indexed.rank(vector, query, depth + (own >= 0), filters, way, most)
         return indexed, ranked.taking(np.flatnonzero(ranked.rows != own))
 
     hits, ranked = different_texts(rank, depth)

@@ -89,7 +89,7 @@ def _explained(bench: Workbench, session: Session, pair: tuple[str, str], encode
     with bench.device.hold(short=True) as waited:
         tokens = tokens1, tokens2 = encoder.token_vectors(pair)
     encoded = time.perf_counter()
-    poolings = {p: cosine(encoder.pool(tokens1, p), encoder.pool(tokens2, p)) for p in POOLINGS}
+    poolings = {p: cosine(encoder.pool(tokens1.vectors, p), encoder.pool(tokens2.vectors, p)) for p in POOLINGS}
     score = poolings[encoder.layout.pooling]
     noticed = cautions(*pair, tokens, encoder.pieces_a_sample_word)
     cut = " and ".join(place for place, each in zip(PLACES, tokens, strict=True) if each.truncated)
@@ -120,7 +120,7 @@ def _attribution(
         return None
     with bench.device.hold(short=True):
         (words1, without1), (words2, without2) = (encoder.leave_one_out(sentence) for sentence in pair)
-    full1, full2 = (encoder.pool(tokens, encoder.layout.pooling) for tokens in (tokens1, tokens2))
+    full1, full2 = (encoder.pool(tokens.vectors) for tokens in (tokens1, tokens2))
     return leave_one_out((words1, words2), (full1, full2), (without1, without2))
 
 

@@ -118,7 +118,7 @@ def progress(step: Step[IndexedCorpus], name: str) -> Markup:
     """Progress bar of the indexing of this file, with rate and remaining time."""
     rate = f"{step.rate:,.0f} sentences/s" if step.rate else ""
     cached = f"{step.skipped:,} from the cache" if step.skipped else ""
-    left = f"{duration(step.left)} left" if step.left and step.stage == ENCODING else ""
+    left = step.left if step.stage == ENCODING else ""
     counted = f"{step.stage} {name}: {step.done:,} of {step.total:,} {step.unit}"
     text = " · ".join(filter(None, [counted, rate, cached, left]))
     kept = ". Encoded sentences are kept: index again to continue." if step.stopped else ""
@@ -127,7 +127,7 @@ def progress(step: Step[IndexedCorpus], name: str) -> Markup:
 
 def reading(step: Step[IndexedCorpus], name: str) -> Markup:
     """That a corpus can be searched while the model reads it, and how far it is."""
-    left = ", then it was stopped" if step.stopped else f", {duration(step.left)} left" if step.left else ""
+    left = ", then it was stopped" if step.stopped else f", {step.left}" if step.left else ""
     line = Markup('<p role="status"><span><b>{}</b> can be searched: {:,} of {:,} {} read{}</span></p>')
     return line.format(html.short(name, 30), step.done, step.total, step.unit, left)
 
@@ -182,7 +182,7 @@ def missing(name: str, hosted: bool) -> Markup:
 
 def _truncated(indexed: IndexedCorpus) -> str:
     """What becomes of texts that are longer than the model reads, "" if there are none."""
-    if not indexed.truncated:
+    if not indexed.truncated or indexed.growing:  # then the caution above the hits says it
         return ""
     if indexed.unread:
         return indexed.unread[0]

@@ -33,7 +33,7 @@ def progress(step: Step[Mined]) -> Markup:
     """Progress bar of the mining, with the remaining time; nothing is counted while it waits."""
     if not step.total:
         return html.status(step.stage)
-    left = "" if step.left is None else f" · {duration(step.left)} left"
+    left = f" · {step.left}" if step.left else ""
     return html.progress(step.done, step.total, f"{step.stage}: {step.done / step.total:.0%}{left}", "Comparing")
 
 

@@ -1,5 +1,6 @@
 """The Search tab: search the open corpus by meaning."""
 
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.map.kept import search_inside
-from sbert_app.jobs.search.job import SearchOptions, beside, more_like, search
+from sbert_app.jobs.search.job import SearchOptions, beside, first_hits, more_like, search
 from sbert_app.jobs.search.open_corpus import Within, cautions, first_query, fitting, judgements, offered, weak_below
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -99,14 +100,13 @@ class SearchTab:
             self.standing.block: gr.Accordion(visible=collection is None and session.get(Within) is None),
             **self.judging.shown(session),
         }
-        menus = offered(self._bench, session)
         # Last of all: what is asked from here on is answered after this, so that its answer stays.
         answer = {} if self.options.asked(values) else self._first_answer(values | {self.query: query})
         meanwhile = self.chips not in answer  # something else was asked, with what the page has now
         if query != typed and not meanwhile:
             answer[self.query] = query
         above = self.above.of_corpus(collection is None, None if meanwhile else weak_below(self._bench, session))
-        return {**shown, **above, **self.options.of_corpus(menus, values, meanwhile), **answer}
+        return {**shown, **above, **self.options.of_corpus(offered(self._bench, session), values, meanwhile), **answer}
 
     def _first_answer(self, values: Values) -> Updates:
         """The answer when a corpus is opened. The corpus is there too where what the page asks, from its address, is refused."""
@@ -115,10 +115,10 @@ class SearchTab:
         except UserError as error:
             return {self.chips: self._chips(values), self.hits: html.cautions([str(error)])}
 
-    def _on_search(self, values: Values) -> Updates:
+    def _on_search(self, values: Values) -> Iterator[Updates]:
         values = self.options.now(values)
-        answer = self._answered if values[self.options.filters.state].filters else self._search  # which refuses a blank query
-        return answer(values)
+        listed = values[self.options.filters.state].filters and not typed_text(values[self.query])  # else a blank query is refused
+        yield from [self._answered(values)] if listed else self._searched(values, soon=True)
 
     def _on_menu(self, values: Values) -> Updates:
         """Search again if another option was chosen: Gradio's menu tells that it was left like a choice."""
@@ -135,8 +135,14 @@ class SearchTab:
             return filters.show(before[filters.state])
 
     def _search(self, values: Values, **more: Any) -> Updates:
+        return next(self._searched(values, **more))
+
+    def _searched(self, values: Values, soon: bool = False, **more: Any) -> Iterator[Updates]:
+        """What is found. soon: where that takes a second or more, first hits before it."""
         options, session, asked = self.options, values[self._session], self._read(values, **more)
         with options.asking(values) as run:
+            if soon and (first := first_hits(self._bench, session, asked)) and not run.revoked:
+                yield {self.hits: view.FIRST_HITS.format(self._results(session, first)), self.chips: self._chips(values)}
             result = search(self._bench, session, asked)
             other = beside(self._bench, session, values[options.beside], asked) if values[options.beside] else None
         hits = self._results(session, result, other)
@@ -146,7 +152,7 @@ class SearchTab:
             title = " · ".join([f"Search: {asked.query}", *options.filters.active(values).values()])
             hits += links(session, title, HITS, request)
         # Not if the visitor asked for something else meanwhile: its answer may be there already.
-        return {self.hits: gr.skip()} if run.revoked else {self.hits: hits, self.chips: self._chips(values)}
+        yield {self.hits: gr.skip()} if run.revoked else {self.hits: hits, self.chips: self._chips(values)}
 
     def _on_picked(self, values: Values, event: gr.EventData) -> Updates:
         """More hits, those of another ranking beside them, or rows like one of them."""

@@ -133,7 +133,7 @@ def progress(step: Step[ScoredPairs]) -> Markup:
     if not step.total:
         return html.status(f"{step.stage} …")
     counts = step.done, step.total, "different sentences"
-    return html.counted(step.stage, *counts, "Scoring the file of pairs", f"{duration(step.left or 0.0)} left")
+    return html.counted(step.stage, *counts, "Scoring the file of pairs", step.left)
 
 
 def scored(result: ScoredPairs) -> Markup:

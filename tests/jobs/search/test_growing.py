@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sbert_app.corpus.findings import Mined
-from sbert_app.corpus.growing import BY_WORDS, CANDIDATES, LEARNED, StaticVectors
+from sbert_app.corpus.growing import BY_WORDS, CANDIDATES, FIRST, LEARNED, StaticVectors
 from sbert_app.corpus.hits import RANKINGS, Indexing
 from sbert_app.corpus.indexed import DENSE, IndexedCorpus
 from sbert_app.corpus.ranking.fusion import best_rows
@@ -18,7 +18,7 @@ from sbert_app.jobs.duplicates.job import findings_of, mine
 from sbert_app.jobs.labelling import begin
 from sbert_app.jobs.map.job import ClusterOptions, draw
 from sbert_app.jobs.map.kept import SKETCH, begins, preview
-from sbert_app.jobs.search.job import SearchOptions, beside
+from sbert_app.jobs.search.job import FIRST_HITS, SearchOptions, beside, first_hits
 from sbert_app.jobs.search.open_corpus import judge, judgements, weak_below
 from sbert_app.jobs.search.why_not import WhyNotOptions, why_not
 from sbert_app.models.files.finding import DEFAULT_ENCODER
@@ -98,6 +98,19 @@ def test_only_rows_that_fit_the_filters_are_read(bench, unread):
     assert 0 < result.fitting < 926 and read and all("refund" in sentence.lower() for sentence in read)
 
 
+def test_first_hits_are_of_the_rows_that_are_read_first_and_only_where_reading_takes_long(bench, reading, texts):
+    session, _, _ = reading([f"{text} {' '.join(sorted(text.split()))} {number}" for number, text in enumerate(texts)])
+    asked, growing = SearchOptions(QUERIES[0]), session.corpus().growing
+    early = first_hits(bench, session, asked)
+    assert early.read == growing.read == FIRST and early.cautions[0] == FIRST_HITS and early.hits[0].maxsim is None
+    whole = search(bench, session, QUERIES[0], 10)
+    assert whole.read == CANDIDATES and len({hit.row for hit in whole.hits} & {hit.row for hit in early.hits}) >= 5
+    np.testing.assert_allclose(
+        early.hits[0].score, bench.registry.encoder().encode([QUERIES[0], early.hits[0].sentence]).prod(0).sum(), atol=1e-3
+    )
+    assert first_hits(bench, session, SearchOptions(QUERIES[0], ranking="words")) is None
+
+
 def test_copies_of_a_text_do_not_crowd_out_other_hits(bench, reading, texts):
     session, _, _ = reading(["I was charged two times."] * 300 + texts[:300])
     hits = search(bench, session, QUERIES[0], 10).hits
@@ -109,8 +122,7 @@ def test_that_of_long_texts_only_the_beginning_is_read_so_far_is_told_and_no_hit
     (caution,) = search(bench, session, QUERIES[0], 3).cautions
     told = "2 texts are longer than all-MiniLM-L6-v2 reads: "
     assert caution == f"{told}of such a text only the beginning is compared by meaning until the whole file is read."
-    card = corpus_view.card(session.corpus())
-    assert caution in card and "Index the file again" not in card
+    assert "longer than" not in corpus_view.card(session.corpus())  # beside the hits it would be said twice
     assert weak_below(bench, session) == -1
     list(steps)
     assert search(bench, session, QUERIES[0], 3).cautions == () and weak_below(bench, session) > 0
