@@ -21,6 +21,7 @@ from sbert_app.jobs.map.kept import SKETCH, begins, preview
 from sbert_app.jobs.search.job import FIRST_HITS, SearchOptions, beside, first_hits
 from sbert_app.jobs.search.open_corpus import judge, judgements, weak_below
 from sbert_app.jobs.search.why_not import WhyNotOptions, why_not
+from sbert_app.models import tokens
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.ui.corpus import view as corpus_view
 from tests.searching import brought, more_like, search
@@ -109,6 +110,13 @@ def test_first_hits_are_of_the_rows_that_are_read_first_and_only_where_reading_t
         early.hits[0].score, bench.registry.encoder().encode([QUERIES[0], early.hits[0].sentence]).prod(0).sum(), atol=1e-3
     )
     assert first_hits(bench, session, SearchOptions(QUERIES[0], ranking="words")) is None
+
+
+def test_a_row_is_read_once_for_its_embedding_and_its_tokens(bench, unread, monkeypatch):
+    read, own = [], tokens.own_token_vectors
+    monkeypatch.setattr(tokens, "own_token_vectors", lambda encoder, texts, *rest: read.extend(texts) or own(encoder, texts, *rest))
+    hits = search(bench, unread[0], QUERIES[0], 5).hits
+    assert read == [QUERIES[0]] and all(hit.matches for hit in hits)
 
 
 def test_copies_of_a_text_do_not_crowd_out_other_hits(bench, reading, texts):
