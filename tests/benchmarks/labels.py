@@ -1,15 +1,18 @@
-"""What labels made in the app are worth, with gold answers: `python -m tests.benchmarks.labels adapter`.
+"""What labels made in the app are worth, with gold answers: `python -m tests.benchmarks.labels [adapter]`.
 
 The candidates are half of the pairs of Quora dev and of the bundled requests, and those of half of the topics of UKP ASPECT; the
 others are the test, 2,000 at most. Once more of Quora with one yes in ten, as among the near pairs of a corpus. So many labels to
-learn from, chosen as the app chooses them or at random, train an adapter (five seeds). Average precision × 100 on the test, mean
-and 95 % interval of the mean (t). Written to .bench/labels.json as it goes.
+learn from, chosen as the app chooses them or at random, train an adapter and, unless only `adapter` is asked for, the whole model
+(preset quick). Average precision × 100 on the test, five seeds, mean and 95 % interval of the mean (t). Written to
+.bench/labels.json as it goes.
 """
 
 import csv
 import json
+import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -22,15 +25,20 @@ from sbert_app.explain.words import word_overlap
 from sbert_app.labelled.example_set import Examples, sentence_groups
 from sbert_app.labelling.answers import LEARN, NO, SAME_FROM, YES, Answer
 from sbert_app.labelling.choosing import STRATA, Candidates, next_question
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.files.finding import DEFAULT_ENCODER
+from sbert_app.runs.plan import QUICK, preset
 from sbert_app.training.adapter import fit_adapter
 from tests.benchmarks import data
 from tests.benchmarks.models import on_torch
 from tests.benchmarks.timing import show
+from tests.benchmarks.training import train
 
 REQUESTS = "assets/labelled/requests_scored.csv"
 SETS = {"Quora": "quora/dev", "UKP ASPECT": "argument/ukp_aspect", "requests": REQUESTS, "Quora, 10 % yes": "quora/dev"}
 RARE = 0.1  # share of yes
 LABELS = (50, 100, 200, 400)
+TRAINED = {"Quora": LABELS, "UKP ASPECT": (100, 400), "requests": (50, 100)}
 SEEDS = range(5)
 TESTED = 2_000  # pairs
 REPORT = Path(".bench") / "labels.json"
@@ -94,7 +102,15 @@ def precision(vectors: Sequence[NDArray[np.float32]], test: Examples) -> float:
     return 100 * primary_metric("labelled", vectors, test.gold)
 
 
-def measured(name: str, seed: int) -> dict[str, float]:
+def trained(labels: Examples, seed: int) -> Encoder:
+    """The bundled model after the preset quick on these pairs, a tenth of them as dev."""
+    cut = max(10, len(labels) // 10)
+    learnt, dev = labels.take(np.arange(cut, len(labels))), labels.take(np.arange(cut))
+    plan = preset(QUICK, "labelled", len(learnt), DEFAULT_ENCODER)
+    return train(plan.objective, replace(plan.options, seed=seed), learnt, dev)[0]
+
+
+def measured(name: str, seed: int, whole: bool) -> dict[str, float]:
     """Average precision by what was trained on what."""
     pool, test = halves(*gold(SETS[name]), seed)
     if "10 %" in name:
@@ -114,14 +130,17 @@ def measured(name: str, seed: int) -> dict[str, float]:
             weight = fit_adapter(*(each[rows] for each in vectors), labels.gold == 1, sentence_groups(labels)).weight
             found[f"seconds, {count}"] = time.process_time() - start
             found[f"adapter, {way}, {count}"] = precision([v if weight is None else v @ weight.T for v in tests], test)
+            if whole and count in TRAINED.get(name, ()):
+                model = trained(labels, seed)
+                found[f"trained, {way}, {count}"] = precision([model.encode(column) for column in test.sentences], test)
     return found
 
 
-def main() -> None:
+def main(whole: bool) -> None:
     report: dict[str, dict[str, list[float]]] = {}
     for seed in SEEDS:
         for name in SETS:
-            for what, value in measured(name, seed).items():
+            for what, value in measured(name, seed, whole).items():
                 report.setdefault(name, {}).setdefault(what, []).append(value)
             REPORT.parent.mkdir(exist_ok=True)
             REPORT.write_text(json.dumps(report, indent=1))
@@ -135,4 +154,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:] != ["adapter"])
