@@ -191,10 +191,10 @@ def test_pair_features_are_those_of_senteval_whatever_the_length():
 def worded():
     """Sentences of two classes that differ in how often they use some words; some words occur once."""
     generator = np.random.default_rng(0)
-    words = np.array([f"word{i}" for i in range(60)])
-    weights = generator.dirichlet(np.full(60, 0.5), size=2)
+    words = np.array([f"word{i}" for i in range(120)])
+    weights = generator.dirichlet(np.full(120, 0.5), size=2)
     targets = generator.integers(0, 2, 150)
-    sentences = [" ".join([*generator.choice(words, 6, p=weights[t]), f"once{i}" * (i % 3 == 0)]) for i, t in enumerate(targets)]
+    sentences = [" ".join([*generator.choice(words, 3, p=weights[t]), f"once{i}" * (i % 3 == 0)]) for i, t in enumerate(targets)]
     return LabelledSentences(sentences, targets, ["a", "b"], None, None)
 
 
