@@ -168,7 +168,7 @@ class IndexedCorpus:
     ) -> Ranking:
         """The `top` rows for a unit query vector, (dim,), and its text, best first; `way`: DENSE, WORDS or HYBRID.
 
-        most: how many rows the model may read before.
+        most: how many rows the model reads for it, where it has not read them.
         """
         milliseconds: dict[str, float] = {}
         with _timed("filter", milliseconds) if filters else nullcontext():

@@ -31,7 +31,7 @@ def with_token_vectors(encoder: Encoder, sentences: Sequence[str], prompt: str =
     vectors = encoder.hidden([encoding.ids for encoding in encodings])
     own = (_own(encoding, len(prompt))[0] for encoding in encodings)
     pooled = [encoder.pool(rows[: len(encoding.ids)]) for rows, encoding in zip(vectors, encodings, strict=True)]
-    return np.stack(pooled), [unit_rows(rows[positions]) for rows, positions in zip(vectors, own, strict=True)]
+    return np.array(pooled), [unit_rows(rows[positions]) for rows, positions in zip(vectors, own, strict=True)]
 
 
 def places(encoder: Encoder, sentence: str, prompt: str = "") -> tuple[Rows, Rows]:

@@ -100,13 +100,14 @@ class SearchTab:
             self.standing.block: gr.Accordion(visible=collection is None and session.get(Within) is None),
             **self.judging.shown(session),
         }
+        menus = offered(self._bench, session)
         # Last of all: what is asked from here on is answered after this, so that its answer stays.
         answer = {} if self.options.asked(values) else self._first_answer(values | {self.query: query})
         meanwhile = self.chips not in answer  # something else was asked, with what the page has now
         if query != typed and not meanwhile:
             answer[self.query] = query
         above = self.above.of_corpus(collection is None, None if meanwhile else weak_below(self._bench, session))
-        return {**shown, **above, **self.options.of_corpus(offered(self._bench, session), values, meanwhile), **answer}
+        return {**shown, **above, **self.options.of_corpus(menus, values, meanwhile), **answer}
 
     def _first_answer(self, values: Values) -> Updates:
         """The answer when a corpus is opened. The corpus is there too where what the page asks, from its address, is refused."""
@@ -118,7 +119,7 @@ class SearchTab:
     def _on_search(self, values: Values) -> Iterator[Updates]:
         values = self.options.now(values)
         listed = values[self.options.filters.state].filters and not typed_text(values[self.query])  # else a blank query is refused
-        yield from [self._answered(values)] if listed else self._searched(values, soon=True)
+        yield from [self._answered(values)] if listed else self._search(values, soon=True)
 
     def _on_menu(self, values: Values) -> Updates:
         """Search again if another option was chosen: Gradio's menu tells that it was left like a choice."""
@@ -134,15 +135,12 @@ class SearchTab:
             gr.Warning(str(error), title="Filter not applied")
             return filters.show(before[filters.state])
 
-    def _search(self, values: Values, **more: Any) -> Updates:
-        return next(self._searched(values, **more))
-
-    def _searched(self, values: Values, soon: bool = False, **more: Any) -> Iterator[Updates]:
+    def _search(self, values: Values, soon: bool = False, **more: Any) -> Iterator[Updates]:
         """What is found. soon: where that takes a second or more, first hits before it."""
         options, session, asked = self.options, values[self._session], self._read(values, **more)
         with options.asking(values) as run:
             if soon and (first := first_hits(self._bench, session, asked)) and not run.revoked:
-                yield {self.hits: view.FIRST_HITS.format(self._results(session, first)), self.chips: self._chips(values)}
+                yield {self.hits: view.UNDIMMED.format(self._results(session, first)), self.chips: self._chips(values)}
             result = search(self._bench, session, asked)
             other = beside(self._bench, session, values[options.beside], asked) if values[options.beside] else None
         hits = self._results(session, result, other)
@@ -158,9 +156,9 @@ class SearchTab:
         """More hits, those of another ranking beside them, or rows like one of them."""
         picked, options, values = sent(event), self.options, self.options.now(values)
         if top := picked.get("top"):
-            return self._search(values, top=top)
+            return next(self._search(values, top=top))
         if beside := picked.get("beside"):
-            return {options.beside: beside} | self._search(values | {options.beside: beside})
+            return {options.beside: beside} | next(self._search(values | {options.beside: beside}))
         session, row, passage = values[self._session], picked.get("row"), picked.get("passage")
         asked = self._read(values | {self.query: f"row {row}"})
         with options.asking(values) as run:
@@ -191,7 +189,7 @@ class SearchTab:
         """The answer to the query; without one the rows that fit the filters, if there are any."""
         session, filters = values[self._session], values[self.options.filters.state].filters
         if typed_text(values[self.query]):
-            return self._search(values)
+            return next(self._search(values))
         within, listed = session.get(Within), bool(filters) and not session.get(OpenCollection)
         with nullcontext() if first and not filters else self.options.asking(values):  # opening alone asks nothing
             rows = fitting(session, filters) if listed else None

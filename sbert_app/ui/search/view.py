@@ -36,7 +36,7 @@ OF_PASSAGES = f"ranked by the cosine, less {COST:g} where it is of a passage of 
 THEN_WORDS = "ranked by meaning, then the best 50 word by word; the score is the cosine only"  # a collection by MAXSIM
 USE = "Add the file in Evaluation: it measures how well each way to rank answers your queries."
 TEXT_LENGTH = 300  # characters of a row that is not among the hits, or the last above a score
-FIRST_HITS = Markup('<div class="first-hits">{}</div>')  # not dimmed while the answer is awaited
+UNDIMMED = Markup('<div class="first-hits">{}</div>')  # not dimmed while the answer is awaited
 WITHOUT_QUERY = Markup('<div class="fitting" data-query="">{}</div>')  # what page.js keeps in the address
 FIRST = 20  # rows that are shown without a query
 LAST, OF_LAST = 5, "A cosine says how close, not whether it is right: read the last ones, and raise or lower it until they are."
