@@ -1,6 +1,6 @@
 """The tokens of a text: where they are, their vectors as MaxSim compares them, and passages that a model reads whole."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,16 +22,21 @@ Tokens = tuple[int, int]  # first token, last + 1
 
 def own_token_vectors(encoder: Encoder, sentences: Sequence[str], prompt: str = "") -> list[Vectors]:
     """The unit vectors of each sentence's own tokens, (T, width) float32; (0, width) for a sentence without any."""
-    return with_token_vectors(encoder, sentences, prompt)[1]
+    return [own for _, own in _read(encoder, sentences, prompt)]
 
 
 def with_token_vectors(encoder: Encoder, sentences: Sequence[str], prompt: str = "") -> tuple[Vectors, list[Vectors]]:
     """The embeddings of n sentences, (n, dim), not normalised, and their `own_token_vectors`: each is read once for both."""
+    read = list(_read(encoder, sentences, prompt))
+    return np.array([encoder.pool(tokens) for tokens, _ in read]), [own for _, own in read]
+
+
+def _read(encoder: Encoder, sentences: Sequence[str], prompt: str) -> Iterator[tuple[Vectors, Vectors]]:
+    """Of each sentence the vectors of all its tokens, and the unit vectors of its own ones, (T, width) each."""
     encodings = encoder.encodings(sentences, prompt)
     vectors = encoder.hidden([encoding.ids for encoding in encodings])
-    own = (_own(encoding, len(prompt))[0] for encoding in encodings)
-    pooled = [encoder.pool(rows[: len(encoding.ids)]) for rows, encoding in zip(vectors, encodings, strict=True)]
-    return np.array(pooled), [unit_rows(rows[positions]) for rows, positions in zip(vectors, own, strict=True)]
+    for rows, encoding in zip(vectors, encodings, strict=True):
+        yield rows[: len(encoding.ids)], unit_rows(rows[_own(encoding, len(prompt))[0]])
 
 
 def places(encoder: Encoder, sentence: str, prompt: str = "") -> tuple[Rows, Rows]:
