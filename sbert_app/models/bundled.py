@@ -87,7 +87,10 @@ class Padding:
 
 
 class Bert:
-    """A transformer as an encoder calls it: (B, T) ids and mask -> `last_hidden_state`, (B, T, dim). Never trained."""
+    """A transformer as an encoder calls it: (B, T) ids and mask -> `last_hidden_state`, (B, T, dim). Never trained.
+
+    With `position_ids`, rows are those of `Packing`: a token attends to those whose number in the mask is its own.
+    """
 
     training = False
 
@@ -105,15 +108,19 @@ class Bert:
         """The word vectors, as `weight`."""
         return SimpleNamespace(weight=self._weights[TABLES[0]])
 
-    def __call__(self, input_ids: Tensor, attention_mask: Tensor) -> SimpleNamespace:
+    def __call__(self, input_ids: Tensor, attention_mask: Tensor, position_ids: Tensor | None = None) -> SimpleNamespace:
         words, positions, types = (self._weights[table] for table in TABLES)
-        tokens = self._norm(words[input_ids] + types[0] + positions[: input_ids.shape[1]], "embeddings.LayerNorm")
-        unread = (attention_mask == 0)[:, None, None]  # (B, 1, 1, T)
+        if position_ids is None:
+            places = positions[: input_ids.shape[1]]
+            unread = (attention_mask == 0)[:, None, None]  # (B, 1, 1, T)
+        else:
+            places = positions[position_ids]
+            unread = attention_mask[:, None, :, None] != attention_mask[:, None, None]  # (B, 1, T, T)
+        tokens = self._norm(words[input_ids] + types[0] + places, "embeddings.LayerNorm")
         mask = None
         if unread.any():
             mask = torch.zeros_like(unread, dtype=tokens.dtype).masked_fill_(unread, torch.finfo(tokens.dtype).min)
-        tracing = torch.jit.is_tracing()  # type: ignore[attr-defined]
-        padding = Padding(None if mask is None or tracing else attention_mask)
+        padding = Padding(attention_mask if mask is not None and position_ids is None else None)
         tokens = padding.removed(tokens)
         for layer in range(self.config.num_hidden_layers):
             tokens = self._layer(tokens, padding, mask, f"encoder.layer.{layer}.")

@@ -106,8 +106,9 @@ class Encoder(OnEngine):
                 yield np.concatenate(targets), np.repeat(vectors, [len(t) for t in targets], axis=0)
 
     def stream_batches(self, batches: Iterable[Rows], pad: Callable[[Rows], Features]) -> Batches:
-        """Embed batches that the caller has cut; yield (row numbers, vectors) in their order."""
-        return forward_batches(batches, pad, self._start, lambda: self.engine.ahead)
+        """Embed batches that the caller has cut, with the padding they have; yield (row numbers, vectors) in their order."""
+        start = partial(self.engine.start, finish=self._finish, packs=False)
+        return forward_batches(batches, pad, start, lambda: self.engine.ahead)
 
     def token_vectors(self, sentences: Sequence[str]) -> list[TokenVectors]:
         """The vectors before pooling, with the words they belong to."""

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -25,6 +26,7 @@ from sbert_app.errors import UserError
 from sbert_app.models.bundled import bundled_encoder
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
+from sbert_app.models.engine.forward import Packing
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import bundled_folder
 from sbert_app.models.files.layout import first_line
@@ -91,7 +93,8 @@ def is_quick(kind: str, folders: tuple[Path, ...]) -> bool:
 def _key(kind: str, folders: tuple[Path, ...]) -> str:
     """Changes with any of the model's files, and with the versions of what converts them."""
     digest = hashlib.blake2b(digest_size=12)
-    for part in (kind, version("openvino"), version("transformers"), *(f"{checksums(folder)}" for folder in folders)):
+    made = "packed" if is_quick(kind, folders) else ""  # as no earlier version made it
+    for part in (kind + made, version("openvino"), version("transformers"), *(f"{checksums(folder)}" for folder in folders)):
         digest.update(part.encode())
     return digest.hexdigest()
 
@@ -155,14 +158,13 @@ def _end_with_parent() -> None:
 class Outputs(nn.Module):
     """A transformer as a function of tensors: token vectors (B, T, width), or the logits (B, k) of a cross-encoder."""
 
-    def __init__(self, transformer: Any, output: str) -> None:
+    def __init__(self, transformer: Any, output: str, inputs: Sequence[str]) -> None:
         super().__init__()
-        self.transformer, self.output = transformer, output
+        self.transformer, self.output, self.inputs = transformer, output, inputs
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
-        """(B, T) int64 each."""
-        types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
-        return getattr(self.transformer(input_ids=input_ids, attention_mask=attention_mask, **types), self.output)
+    def forward(self, *inputs: Tensor) -> Tensor:
+        """(B, T) int64 each, in the order of `inputs`."""
+        return getattr(self.transformer(**dict(zip(self.inputs, inputs, strict=True))), self.output)
 
 
 def convert(kind: str, out: Path, folder: Path, adapter: Path | None = None) -> None:
@@ -170,13 +172,13 @@ def convert(kind: str, out: Path, folder: Path, adapter: Path | None = None) -> 
     import openvino
 
     warnings.filterwarnings("ignore", category=torch.jit._trace.TracerWarning)  # of branches, which `_check` tries
-    module, inputs = _module(kind, folder, adapter)
-    example, large = tuple(_example(EXAMPLE[0], inputs).values()), _example(EXAMPLE[1], inputs)
+    module = _module(kind, folder, adapter)
+    example, large = tuple(_example(EXAMPLE[0], module.inputs).values()), _example(EXAMPLE[1], module.inputs)
     with torch.inference_mode():
         traced = torch.jit.trace(module, example, strict=False, check_trace=False)  # `_check` does, and with another batch
         converted = openvino.convert_model(traced, example_input=example)
-        expected = module(**large).numpy()
-    for port, name in zip(converted.inputs, inputs, strict=True):
+        expected = module(*large.values()).numpy()
+    for port, name in zip(converted.inputs, module.inputs, strict=True):
         port.get_tensor().set_names({name})
     converted.reshape({port: openvino.PartialShape([-1, -1]) for port in converted.inputs})
     try:
@@ -198,22 +200,25 @@ def _check(out: Path, kind: str, batch: dict[str, Tensor], expected: np.ndarray)
         raise ValueError(f"the converted model differs from the original by {difference:.2g}")
 
 
-def _module(kind: str, folder: Path, adapter: Path | None) -> tuple[Outputs, list[str]]:
-    """Return (the transformer in fp32, the names of its inputs)."""
+def _module(kind: str, folder: Path, adapter: Path | None) -> Outputs:
+    """The transformer in fp32."""
     hardware, inputs = choose_hardware("cpu", "fp32"), ["input_ids", "attention_mask"]
+    if is_quick(kind, (folder,)):
+        return Outputs(bundled_encoder(folder, hardware, "").transformer, "last_hidden_state", [*inputs, "position_ids"])
     if kind == "encoder":
-        quick = is_quick(kind, (folder,))
-        encoder = bundled_encoder(folder, hardware, "") if quick else Encoder.from_folder(folder, hardware)
-        return Outputs(encoder.transformer, "last_hidden_state"), inputs
+        return Outputs(Encoder.from_folder(folder, hardware).transformer, "last_hidden_state", inputs)
     cross = CrossEncoder.from_adapter(folder, adapter, hardware) if adapter else CrossEncoder.from_folder(folder, hardware)
-    return Outputs(cross.transformer, "logits"), [*inputs, *({"token_type_ids"} & set(cross.tokenizer.model_input_names))]
+    return Outputs(cross.transformer, "logits", [*inputs, *({"token_type_ids"} & set(cross.tokenizer.model_input_names))])
 
 
-def _example(lengths: tuple[int, ...], inputs: list[str]) -> dict[str, Tensor]:
+def _example(lengths: tuple[int, ...], inputs: Sequence[str]) -> dict[str, Tensor]:
     """A batch of these lengths, padded. Token ids from 5 on: words or pieces in every vocabulary."""
     mask = (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]).long()
     ids = torch.arange(5, 5 + mask.numel()).view(mask.shape) * mask
-    return {name: {"input_ids": ids, "attention_mask": mask}.get(name, torch.zeros_like(mask)) for name in inputs}
+    features = {"input_ids": ids, "attention_mask": mask}
+    if "position_ids" in inputs:
+        features = Packing(features).features
+    return {name: features.get(name, torch.zeros_like(mask)) for name in inputs}
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def openvino_plainly(options: dict[str, str]) -> Encode:
 
     path = network("encoder", (checked_bundled_folder(),), HOME, Event())
     compiled = openvino.Core().compile_model(path, "CPU", options)
-    return _loop(lambda features: compiled(features)[0])
+    return _loop(lambda features: compiled(features | {"position_ids": np.arange(features["input_ids"].shape[1])[None]})[0])
 
 
 def has_onnx_runtime() -> bool:
@@ -80,7 +80,7 @@ def onnx_runtime() -> Encode:
 
 
 def _export() -> None:
-    module = Outputs(on_torch("fp32").transformer, "last_hidden_state")
+    module = Outputs(on_torch("fp32").transformer, "last_hidden_state", INPUTS)
     ids = torch.arange(5, 19).view(2, 7)
     axes = {name: {0: "batch", 1: "tokens"} for name in (*INPUTS, "tokens")}
     with torch.inference_mode():

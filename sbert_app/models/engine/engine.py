@@ -4,6 +4,7 @@ OpenVINO has a stream a core, each computing a batch of its own. One thread a ba
 at full load on two cores, this keeps half of its rate, torch a third (docs/performance.md).
 """
 
+import math
 import os
 import threading
 import time
@@ -17,16 +18,28 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from sbert_app.models.engine.forward import Features, Fetch, Start, attention_mask, forward_batches, pad_rows, token_budget_batches
+from sbert_app.models.engine.forward import (
+    Features,
+    Fetch,
+    Packing,
+    Start,
+    attention_mask,
+    equal_batches,
+    forward_batches,
+    pad_rows,
+    token_budget_batches,
+    with_positions,
+)
 from sbert_app.models.engine.hardware import Hardware, cores
 from sbert_app.models.files.layout import length_limit
-from sbert_app.vectors import Batches
+from sbert_app.vectors import Batches, Rows
 
 Forward = Callable[[Features], Tensor]  # a transformer on torch
 Finish = Callable[[Tensor, Features], Tensor]  # a transformer's outputs and its inputs -> what is asked of it
 TOKENS = 500  # padded tokens per batch at most; 500 to 1,500 measured alike on 2 cores, and the smaller one lets others in sooner
 ROUNDS = 4  # batches a stream of a small job at least, so that no stream waits long for the last one
 LEAST_TOKENS = 100
+LEAST_PACKED = 60  # tokens, if there are more: with fewer a stream mostly reads weights
 SHAPES = 200  # of batches, whose kernels a stream keeps; by default 5,000: 60 to 100 MB more, at the same rate within 2 %
 
 
@@ -39,13 +52,16 @@ class TorchEngine:
         self._forward, self._hardware = forward, hardware
         self.ahead, self._tokens = hardware.ahead, hardware.token_budget
 
-    def start(self, features: Features, finish: Finish) -> Fetch:
-        """Begin a batch, (B, T) ids; the result waits for token vectors (B, T, width) or logits (B, k), and gives them finished."""
+    def start(self, features: Features, finish: Finish, packs: bool = True) -> Fetch:
+        """Begin a batch, (B, T) ids; the result waits for token vectors (B, T, width) or logits (B, k), and gives them finished.
+
+        packs: whether an engine that can may leave the padding out.
+        """
         return at_once(lambda batch: finish(self._forward(batch), batch))(features)
 
-    def token_budget(self, tokens: int) -> int:
-        """Padded tokens per batch that it is fastest with, for a job of so many tokens."""
-        return self._tokens
+    def cut(self, lengths: Sequence[int]) -> list[Rows]:
+        """The batches that it is fastest with, of rows of so many tokens."""
+        return token_budget_batches(lengths, self._tokens)
 
     def settle(self) -> float:
         """Wait until nothing that was started still computes. Returns the seconds lost: those in which half computed count half."""
@@ -55,7 +71,10 @@ class TorchEngine:
 
 
 class OpenVinoEngine:
-    """A network of one input per feature and one output, compiled for this processor. Several threads may use it."""
+    """A network of one input per feature and one output, compiled for this processor. Several threads may use it.
+
+    One that takes `position_ids` reads several sentences in a row: batches are packed, and their padding is not computed.
+    """
 
     name = "OpenVINO"
 
@@ -75,16 +94,19 @@ class OpenVinoEngine:
         }
         self._network: Any = openvino.Core().compile_model(network, "CPU", options)
         self._inputs = [port.any_name for port in self._network.inputs]
+        self._packs = "position_ids" in self._inputs
         self._idle: deque[Any] = deque()  # requests, each with memory of its own for a batch
         self._running: dict[Any, None] = {}  # in the order of their start
         self._torch_threads = ThreadpoolController().select(user_api="openmp")
 
-    def start(self, features: Features, finish: Finish) -> Fetch:
+    def start(self, features: Features, finish: Finish, packs: bool = True) -> Fetch:
+        packing = Packing(features) if self._packs and packs else None
+        inputs = packing.features if packing else with_positions(features)
         try:
             request = self._idle.popleft()
         except IndexError:
             request = self._network.create_infer_request()
-        request.start_async({name: features[name].numpy() for name in self._inputs}, share_inputs=True)  # `fetch` keeps them alive
+        request.start_async({name: inputs[name].numpy() for name in self._inputs}, share_inputs=True)  # `fetch` keeps them alive
         self._running[request] = None
 
         def fetch() -> torch.Tensor:
@@ -96,12 +118,16 @@ class OpenVinoEngine:
             self._idle.append(request)
             # Pooling takes a thousandth of the time; spread over threads, it waits for cores that other batches hold.
             with torch.inference_mode(), self._torch_threads.limit(limits=1):
-                return finish(outputs, features)
+                return finish(packing.undone(outputs) if packing else outputs, features)
 
         return fetch
 
-    def token_budget(self, tokens: int) -> int:
-        return min(TOKENS, max(LEAST_TOKENS, tokens // (ROUNDS * self.ahead)))
+    def cut(self, lengths: Sequence[int]) -> list[Rows]:
+        tokens = sum(lengths)
+        if not self._packs:
+            return token_budget_batches(lengths, min(TOKENS, max(LEAST_TOKENS, tokens // (ROUNDS * self.ahead))))
+        rounds = math.ceil(tokens / (TOKENS * self.ahead))
+        return equal_batches(lengths, max(1, min(rounds * self.ahead, tokens // LEAST_PACKED)))
 
     def settle(self) -> float:
         idle, running = 0.0, tuple(self._running)
@@ -177,7 +203,7 @@ class OnEngine:
 
     def batches(self, rows: Sequence[Any], lengths: Sequence[int], start: Start) -> Batches:
         """Compute rows that `pad` takes, of so many tokens each; yield (row numbers, outputs) batch by batch."""
-        cut = token_budget_batches(lengths, self.engine.token_budget(sum(lengths)))
+        cut = self.engine.cut(lengths)
         ahead, foresee = lambda: self.engine.ahead, lambda: self.foresee
         return forward_batches(cut, lambda numbers: self.pad([rows[i] for i in numbers]), start, ahead, foresee)
 
