@@ -10,7 +10,6 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -26,8 +25,8 @@ from sbert_app.errors import UserError
 from sbert_app.models.bundled import bundled_encoder
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.forward import Packing
 from sbert_app.models.engine.hardware import choose_hardware
+from sbert_app.models.engine.packing import Packing
 from sbert_app.models.files.finding import bundled_folder
 from sbert_app.models.files.layout import first_line
 from sbert_app.storage import atomic_folder, check, checksums, discard, read_object, write_object, writing
@@ -92,11 +91,9 @@ def is_quick(kind: str, folders: tuple[Path, ...]) -> bool:
 
 def _key(kind: str, folders: tuple[Path, ...]) -> str:
     """Changes with any of the model's files, and with the versions of what converts them."""
-    digest = hashlib.blake2b(digest_size=12)
-    made = "packed" if is_quick(kind, folders) else ""  # as no earlier version made it
-    for part in (kind + made, version("openvino"), version("transformers"), *(f"{checksums(folder)}" for folder in folders)):
-        digest.update(part.encode())
-    return digest.hexdigest()
+    form = "packed" * is_quick(kind, folders)  # which no earlier version made
+    parts = kind, form, version("openvino"), version("transformers"), *(f"{checksums(folder)}" for folder in folders)
+    return hashlib.blake2b("".join(parts).encode(), digest_size=12).hexdigest()
 
 
 def _sound(target: Path) -> bool:
@@ -158,7 +155,7 @@ def _end_with_parent() -> None:
 class Outputs(nn.Module):
     """A transformer as a function of tensors: token vectors (B, T, width), or the logits (B, k) of a cross-encoder."""
 
-    def __init__(self, transformer: Any, output: str, inputs: Sequence[str]) -> None:
+    def __init__(self, transformer: Any, output: str, inputs: list[str]) -> None:
         super().__init__()
         self.transformer, self.output, self.inputs = transformer, output, inputs
 
@@ -211,14 +208,12 @@ def _module(kind: str, folder: Path, adapter: Path | None) -> Outputs:
     return Outputs(cross.transformer, "logits", [*inputs, *({"token_type_ids"} & set(cross.tokenizer.model_input_names))])
 
 
-def _example(lengths: tuple[int, ...], inputs: Sequence[str]) -> dict[str, Tensor]:
+def _example(lengths: tuple[int, ...], inputs: list[str]) -> dict[str, Tensor]:
     """A batch of these lengths, padded. Token ids from 5 on: words or pieces in every vocabulary."""
     mask = (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]).long()
     ids = torch.arange(5, 5 + mask.numel()).view(mask.shape) * mask
-    features = {"input_ids": ids, "attention_mask": mask}
-    if "position_ids" in inputs:
-        features = Packing(features).features
-    return {name: features.get(name, torch.zeros_like(mask)) for name in inputs}
+    features = {"input_ids": ids, "attention_mask": mask, "token_type_ids": torch.zeros_like(mask)}
+    return Packing(features).features if "position_ids" in inputs else {name: features[name] for name in inputs}
 
 
 if __name__ == "__main__":

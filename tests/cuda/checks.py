@@ -11,8 +11,7 @@ from torch import nn
 
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.engine import at_once
-from sbert_app.models.engine.forward import forward_batches, token_budget_batches
+from sbert_app.models.engine.forward import at_once, forward_batches, token_budget_batches
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.training.crossing import build_trainee
 from sbert_app.training.options import ObjectiveOptions, TrainingOptions

@@ -83,6 +83,16 @@ def test_the_embeddings_are_those_of_torch(fast, encoder, sentences):
     np.testing.assert_allclose(fast.leave_one_out(texts[0])[1], encoder.leave_one_out(texts[0])[1], atol=2e-6)
 
 
+def test_only_batches_that_are_measured_with_their_padding_have_it_computed(fast, encoder, sentences, monkeypatch):
+    """The paper compares batches of similar lengths with others, which sentences side by side would make equal."""
+    unpacked = [np.arange(20), np.arange(20, 45)]
+    monkeypatch.setattr("sbert_app.models.engine.engine.Packing", None)
+    with pytest.raises(TypeError):
+        fast.encode(sentences[:2])
+    padded = fast.stream_batches(unpacked, lambda rows: fast.pad(fast.tokenize([sentences[row] for row in rows])))
+    np.testing.assert_allclose(np.concatenate([vectors for _, vectors in padded]), encoder.encode(sentences[:45]), atol=2e-6)
+
+
 def test_the_scores_are_those_of_torch(home, model_folder, cpu, sentences):
     cross = CrossEncoder.from_adapter(model_folder, CROSS_ENCODER, cpu)
     pairs = list(zip(sentences[:60], [*sentences[60:115], *ODD], strict=True))

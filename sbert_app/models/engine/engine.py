@@ -21,20 +21,20 @@ from torch import Tensor
 from sbert_app.models.engine.forward import (
     Features,
     Fetch,
-    Packing,
+    Forward,
     Start,
+    at_once,
     attention_mask,
     equal_batches,
     forward_batches,
     pad_rows,
     token_budget_batches,
-    with_positions,
 )
 from sbert_app.models.engine.hardware import Hardware, cores
+from sbert_app.models.engine.packing import Packing, with_positions
 from sbert_app.models.files.layout import length_limit
 from sbert_app.vectors import Batches, Rows
 
-Forward = Callable[[Features], Tensor]  # a transformer on torch
 Finish = Callable[[Tensor, Features], Tensor]  # a transformer's outputs and its inputs -> what is asked of it
 TOKENS = 500  # padded tokens per batch at most; 500 to 1,500 measured alike on 2 cores, and the smaller one lets others in sooner
 ROUNDS = 4  # batches a stream of a small job at least, so that no stream waits long for the last one
@@ -139,17 +139,6 @@ class OpenVinoEngine:
         return idle
 
 
-def at_once(forward: Forward) -> Start:
-    """Compute a batch when it is started, without gradients."""
-
-    def start(features: Features) -> Fetch:
-        with torch.inference_mode():
-            outputs = forward(features)
-        return lambda: outputs
-
-    return start
-
-
 @dataclass(frozen=True)
 class UnreadWeights:
     """Stands for a transformer whose weights are read when torch is needed."""
@@ -203,8 +192,7 @@ class OnEngine:
 
     def batches(self, rows: Sequence[Any], lengths: Sequence[int], start: Start) -> Batches:
         """Compute rows that `pad` takes, of so many tokens each; yield (row numbers, outputs) batch by batch."""
-        cut = self.engine.cut(lengths)
-        ahead, foresee = lambda: self.engine.ahead, lambda: self.foresee
+        cut, ahead, foresee = self.engine.cut(lengths), lambda: self.engine.ahead, lambda: self.foresee
         return forward_batches(cut, lambda numbers: self.pad([rows[i] for i in numbers]), start, ahead, foresee)
 
     def on_torch(self, rows: Sequence[Any], lengths: Iterable[int], forward: Forward) -> Batches:

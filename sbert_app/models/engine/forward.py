@@ -5,7 +5,6 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from heapq import heapreplace
 from operator import length_hint
 from typing import Any
 
@@ -17,7 +16,6 @@ from torch import Tensor
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.vectors import Rows
 
-ROW = 96  # tokens of a packed row, about: longer ones make tokens attend in vain, of shorter ones attention has many small products
 GOLDEN = (5**0.5 - 1) / 2  # its multiples, modulo 1, fill 0..1 more evenly than random numbers do
 SHORT = "short"  # the name of `short_attention` in transformers
 LONGEST = 128  # tokens; the scores of a whole batch are held in memory, too many for longer sentences
@@ -25,6 +23,7 @@ LONGEST = 128  # tokens; the scores of a whole batch are held in memory, too man
 log = logging.getLogger(__name__)
 
 Features = dict[str, Tensor]
+Forward = Callable[[Features], Tensor]  # a transformer on torch
 Fetch = Callable[[], Tensor]  # waits for the outputs of a batch
 Start = Callable[[Features], Fetch]  # begins to compute a batch
 Foresee = Callable[[float, float], None]  # is told the seconds of a batch, and those that the batches after it will take
@@ -88,6 +87,17 @@ def _fetched(rows: Rows, fetch: Fetch) -> tuple[Rows, NDArray[np.float32]]:
     return rows, fetch().float().cpu().numpy()
 
 
+def at_once(forward: Forward) -> Start:
+    """Compute a batch when it is started, without gradients."""
+
+    def start(features: Features) -> Fetch:
+        with torch.inference_mode():
+            outputs = forward(features)
+        return lambda: outputs
+
+    return start
+
+
 def pad_rows(rows: Sequence[Sequence[int]], value: int, device: torch.device) -> Tensor:
     """Pad to the longest row. n rows of <= T ids -> (n, T) int64 on the device."""
     padded = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
@@ -100,56 +110,6 @@ def attention_mask(rows: Sequence[Sequence[int]], device: torch.device) -> Tenso
     """1 for real tokens, 0 for padding. n rows of <= T ids -> (n, T) int64 on the device."""
     lengths = torch.tensor([len(row) for row in rows])
     return _to_device((torch.arange(int(lengths.max())) < lengths[:, None]).long(), device)
-
-
-class Packing:
-    """A padded batch with its sentences side by side in fewer rows, of which hardly a token is padding.
-
-    features: `input_ids` (R, W); `attention_mask`, which numbers the sentences from 1 on, 0 is padding; `position_ids`, of each
-    token in its sentence. On a CPU.
-    """
-
-    def __init__(self, features: Features) -> None:
-        """features: `input_ids` and `attention_mask`, (B, T)."""
-        self._mask = features["attention_mask"].numpy().astype(bool)
-        lengths = self._mask.sum(1)
-        rows, starts, width = side_by_side(lengths.tolist())
-        position = np.nonzero(self._mask)[1]
-        self._places = np.repeat(np.array(rows) * width + starts, lengths) + position
-        columns = features["input_ids"].numpy()[self._mask], np.repeat(np.arange(1, len(rows) + 1), lengths), position
-        packed = np.zeros((3, (max(rows) + 1) * width), np.int64)
-        packed[:, self._places] = columns
-        parts = torch.from_numpy(packed).view(3, -1, width)
-        self.features = dict(zip(("input_ids", "attention_mask", "position_ids"), parts, strict=True))
-
-    def undone(self, tokens: Tensor) -> Tensor:
-        """(R, W, dim) -> (B, T, dim), zero in the padding."""
-        padded = tokens.new_zeros(*self._mask.shape, tokens.shape[2])
-        padded[torch.from_numpy(self._mask)] = tokens.flatten(0, 1)[torch.from_numpy(self._places)]
-        return padded
-
-
-def side_by_side(lengths: Sequence[int]) -> tuple[list[int], list[int], int]:
-    """Place sentences in rows: the longest first, each in the row with the fewest tokens; or each in its own, if that pads less.
-
-    Returns (the row of each, where in it each begins, the tokens of the fullest row).
-    """
-    longest, total = max(lengths), sum(lengths)
-    used = [(0, row) for row in range(max(1, total // max(ROW, longest)))]  # a heap
-    rows, starts = list(range(len(lengths))), [0] * len(lengths)
-    for i in sorted(rows, key=lambda i: -lengths[i]):
-        starts[i], rows[i] = used[0]
-        heapreplace(used, (starts[i] + lengths[i], rows[i]))
-    fullest = max(used)[0]
-    if fullest * len(used) < longest * len(lengths):
-        return rows, starts, fullest
-    return list(range(len(lengths))), [0] * len(lengths), longest
-
-
-def with_positions(features: Features) -> Features:
-    """As `Packing.features` are, but each sentence in a row of its own, with its padding."""
-    ids = features["input_ids"]
-    return features | {"position_ids": torch.arange(ids.shape[1]).expand_as(ids)}
 
 
 def _to_device(tensor: Tensor, device: torch.device) -> Tensor:

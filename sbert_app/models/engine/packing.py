@@ -1,0 +1,63 @@
+"""Several sentences in one row of a network, so that hardly any padding is computed, whatever lengths a batch mixes."""
+
+from collections.abc import Sequence
+from heapq import heapreplace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sbert_app.models.engine.forward import Features
+
+ROW = 96  # tokens of a packed row, about: longer ones make tokens attend in vain, of shorter ones attention has many small products
+WORTH = 0.95  # of the tokens of a padded batch: attention in vain costs the same where less padding is saved
+
+
+class Packing:
+    """A padded batch with its sentences side by side in fewer rows, of which hardly a token is padding.
+
+    features: `input_ids` (R, W); `attention_mask`, which numbers the sentences from 1 on, 0 is padding; `position_ids`, of each
+    token in its sentence. On a CPU.
+    """
+
+    def __init__(self, features: Features) -> None:
+        """features: `input_ids` and `attention_mask`, (B, T)."""
+        self._mask = features["attention_mask"].numpy().astype(bool)
+        lengths = self._mask.sum(1)
+        rows, starts, width = side_by_side(lengths.tolist())
+        position = np.nonzero(self._mask)[1]
+        self._places = np.repeat(np.array(rows) * width + starts, lengths) + position
+        columns = features["input_ids"].numpy()[self._mask], np.repeat(np.arange(1, len(rows) + 1), lengths), position
+        packed = np.zeros((3, (max(rows) + 1) * width), np.int64)
+        packed[:, self._places] = columns
+        parts = torch.from_numpy(packed).view(3, -1, width)
+        self.features = dict(zip(("input_ids", "attention_mask", "position_ids"), parts, strict=True))
+
+    def undone(self, tokens: Tensor) -> Tensor:
+        """(R, W, dim) -> (B, T, dim), zero in the padding."""
+        padded = tokens.new_zeros(*self._mask.shape, tokens.shape[2])
+        padded[torch.from_numpy(self._mask)] = tokens.flatten(0, 1)[torch.from_numpy(self._places)]
+        return padded
+
+
+def side_by_side(lengths: Sequence[int]) -> tuple[list[int], list[int], int]:
+    """Place sentences in rows: the longest first, each in the row with the fewest tokens; or each in its own, if that pads little.
+
+    Returns (the row of each, where in it each begins, the tokens of the fullest row).
+    """
+    longest, total = max(lengths), sum(lengths)
+    used = [(0, row) for row in range(max(1, total // max(ROW, longest)))]  # a heap
+    rows, starts = list(range(len(lengths))), [0] * len(lengths)
+    for i in sorted(rows, key=lambda i: -lengths[i]):
+        starts[i], rows[i] = used[0]
+        heapreplace(used, (starts[i] + lengths[i], rows[i]))
+    fullest = max(used)[0]
+    if fullest * len(used) < WORTH * longest * len(lengths):
+        return rows, starts, fullest
+    return list(range(len(lengths))), [0] * len(lengths), longest
+
+
+def with_positions(features: Features) -> Features:
+    """As `Packing.features` are, but each sentence in a row of its own, with its padding."""
+    ids = features["input_ids"]
+    return features | {"position_ids": torch.arange(ids.shape[1]).expand_as(ids)}
