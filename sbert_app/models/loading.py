@@ -24,6 +24,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
 
 LAYER = re.compile(r"\blayers?\.\d+\.")
 ENCODER_CLASS, CLASSIFIER_CLASS = "AutoModel", "AutoModelForSequenceClassification"
+FIRST_TOKEN = {"bert", "camembert", "electra", "roberta", "xlm-roberta"}  # classifiers of transformers whose head reads it alone
 LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 # Loading changes global state: torch's default dtype, torch.nn.init, and the modules that transformers and peft import at
@@ -56,7 +57,23 @@ def load_transformer(
         _check_weights(name, model, len(tokenizer))
         cast(model, torch.float32 if getattr(model, "only_fp32", False) else hardware.dtype)
         use_fastest_attention(model, hardware)
+        if auto_class == CLASSIFIER_CLASS:
+            shorten_last_layer(model)
         return model.eval().to(hardware.device), tokenizer
+
+
+def shorten_last_layer(classifier: Any) -> None:
+    """Compute of the last layer only attention for all tokens, the rest for the first: the head reads no other.
+
+    With six layers that is an eighth of all products less, and the same logits. No other kind than FIRST_TOKEN is changed.
+    """
+    if classifier.config.model_type in FIRST_TOKEN:
+        classifier.base_model.encoder.layer[-1].attention.output.register_forward_pre_hook(_first_tokens)
+
+
+def _first_tokens(_: Any, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+    """What attention gives and what is added to it, (B, T, dim) each -> (B, 1, dim)."""
+    return tuple(tokens[:, :1] for tokens in inputs)
 
 
 def load_without_weights(folder: Path, name: str, **config: Any) -> tuple[UnreadWeights, Any]:

@@ -37,6 +37,7 @@ SECONDS = 600  # that a conversion may take
 POLL_SECONDS = 0.1
 CHECK_SECONDS = 1.0  # to wait while another process checks the same network
 NICE = 19  # the lowest priority: where a job begins meanwhile, it has the processor
+FORM = "packed rows, first token"  # of the networks made here: another makes them again
 EXAMPLE = ((7, 3), (11, 5))  # lengths of two rows: the longer one is padded in neither batch, the shorter in both
 TOLERANCE = 1e-3  # largest difference between the outputs of torch and of the network, of values around 1
 ROOT = Path(__file__).parents[2]
@@ -91,8 +92,7 @@ def is_quick(kind: str, folders: tuple[Path, ...]) -> bool:
 
 def _key(kind: str, folders: tuple[Path, ...]) -> str:
     """Changes with any of the model's files, and with the versions of what converts them."""
-    form = "packed" * is_quick(kind, folders)  # which no earlier version made
-    parts = kind, form, version("openvino"), version("transformers"), *(f"{checksums(folder)}" for folder in folders)
+    parts = kind, FORM, version("openvino"), version("transformers"), *(f"{checksums(folder)}" for folder in folders)
     return hashlib.blake2b("".join(parts).encode(), digest_size=12).hexdigest()
 
 

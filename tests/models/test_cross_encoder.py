@@ -2,9 +2,12 @@ import numpy as np
 import pytest
 import torch
 from sentence_transformers import CrossEncoder as Theirs
+from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from sbert_app.errors import UserError
 from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.models.files.finding import CROSS_ENCODER
+from sbert_app.models.loading import FIRST_TOKEN, shorten_last_layer
 
 BATCH = 4  # of theirs, which pads: a long text in a batch of 32 costs ten seconds
 
@@ -32,6 +35,27 @@ def test_scores_equal_sentence_transformers_also_after_saving(saved, pairs, tmp_
     assert np.abs(scores[:5] - ours.score([(b, a) for a, b in pairs[:5]])).max() > 1e-6  # the two sentences are told apart
     ours.save(tmp_path)
     assert np.abs(Theirs(str(tmp_path), device="cpu").predict(pairs, batch_size=BATCH) - scores).max() < 1e-5
+
+
+def test_the_last_layer_computes_no_token_but_the_first(pairs, model_folder, cpu):
+    cross, widths = CrossEncoder.from_adapter(model_folder, CROSS_ENCODER, cpu), []
+    for layer in cross.transformer.base_model.encoder.layer:
+        layer.intermediate.register_forward_hook(lambda module, inputs, output: widths.append(output.shape[1]))
+    cross.score(pairs[:1])
+    assert widths[-1] == 1 < widths[0] == widths[-2]
+
+
+@pytest.mark.parametrize("kind", [*sorted(FIRST_TOKEN), "distilbert"])
+def test_the_logits_stay_the_same_in_every_kind_of_classifier(kind):
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32, "vocab_size": 50}
+    torch.manual_seed(0)
+    model = AutoModelForSequenceClassification.from_config(AutoConfig.for_model(kind, **sizes)).eval()
+    batch = {"input_ids": torch.arange(5, 19).view(2, 7), "attention_mask": torch.tensor([[1] * 7, [1] * 4 + [0] * 3])}
+    with torch.inference_mode():
+        expected = model(**batch).logits
+        shorten_last_layer(model)
+        torch.testing.assert_close(model(**batch).logits, expected)
+    assert expected[0].sub(expected[1]).abs().max() > 1e-4
 
 
 SIGMOID, IDENTITY = "torch.nn.modules.activation.Sigmoid", "torch.nn.modules.linear.Identity"
