@@ -393,6 +393,7 @@ def test_a_filter_fades_the_other_points_and_stays_for_what_is_chosen_within_it(
     assert len(rows) == billing and {row["team"] for row in rows} == {"Billing"}
     colour_by(page, "Column: priority")
     show(page, "Clusters")
+    expect(page.locator("#map-clusters [data-group] > b").first).not_to_contain_text("·")  # values, not clusters
     page.locator("#map-clusters [data-group]").first.click()
     expect(page.locator("#map-told")).to_have_text(re.compile(r"\d+ sentences with priority “.+”, with team: Billing"))
     expect(page.locator("#map-filter > button")).to_contain_text("Filter: 1")
