@@ -1,8 +1,9 @@
 """The pairs of a corpus that a person is asked about, and which is next: to learn from and to measure by in turns, some twice.
 
 The candidates are near by meaning or by words, as two random rows are hardly ever alike. To measure by are random ones of each
-stratum of the cosine, so that what they say can be weighted back to all candidates. To learn from are pairs spread over the cosines
-around the present boundary, as in dedupe, or such on which cosine and words disagree.
+stratum of the cosine, so that what they say can be weighted back to all candidates. To learn from are random ones, or in turns such
+spread over the cosines around the present boundary. A model that learns from the latter alone, or from pairs on which cosine and
+words disagree, gets worse where a label means something else than the model does (docs/evaluation.md).
 """
 
 from collections import Counter
@@ -16,7 +17,6 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.ranking.fusion import best_rows
 from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
-from sbert_app.evaluation.agreement import rank_shares
 from sbert_app.explain.words import word_overlap
 from sbert_app.labelled.example_set import column_groups
 from sbert_app.labelling.answers import AGAIN, LEARN, MEASURE, UNSURE, Answer
@@ -29,7 +29,6 @@ LEAST = 40  # candidates
 EVERY, LATER = 20, 20  # one pair in so many comes again, after at least so many others
 APART, OFTEN = 10, 3  # a row is not asked about in so many pairs in a row, nor more often than this to learn from
 BATCH = 100  # questions at once
-TRIED = 200  # pairs among which that with the largest disagreement is asked
 AROUND = 0.25  # of the range of cosines, on either side of the boundary
 
 
@@ -137,12 +136,10 @@ def _to_measure(pairs: Candidates, answers: Sequence[Answer], left: NDArray[np.b
 
 
 def _to_learn(pairs: Candidates, answers: Sequence[Answer], left: NDArray[np.bool_], random: np.random.Generator) -> Question:
-    """One on which cosine and words disagree, or in turns one whose cosine is around the boundary."""
+    """A random one, or in turns one whose cosine is around the boundary."""
     places, scores = np.flatnonzero(left), pairs.scores
     if sum(answer.why == LEARN for answer in answers) % 2:
-        tried = random.choice(places, min(TRIED, len(places)), replace=False)
-        apart = np.abs(rank_shares(scores)[tried] - rank_shares(pairs.words)[tried])
-        return Question(int(tried[apart.argmax()]), LEARN)
+        return Question(int(random.choice(places)), LEARN)
     low, high = float(scores.min()), float(scores.max())
     if (middle := boundary(pairs, answers)) is not None:
         around = AROUND * (high - low)

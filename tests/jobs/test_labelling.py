@@ -240,13 +240,13 @@ def test_a_model_from_labels_is_a_folder_that_sentence_transformers_loads(bench,
         undo(session)
     texts, vectors = session.corpus().corpus.sentences, session.corpus().embeddings
     centred = vectors - vectors.mean(axis=0)
-    along = centred @ np.linalg.svd(centred, full_matrices=False)[2][0]  # the direction in which the corpus differs most
+    along = unit_rows(centred @ np.linalg.svd(centred, full_matrices=False)[2][:2].T)  # the directions in which it differs most
 
     def on_one_side(current):
-        products = along[current.pairs.rows1] * along[current.pairs.rows2]
+        products = (along[current.pairs.rows1] * along[current.pairs.rows2]).sum(axis=1)
         return "yes" if products[current.question.place] > np.median(products) else "no"
 
-    label(session, 240, on_one_side)
+    label(session, 180, on_one_side)
     made = adapt(bench, session)
     assert made.model == f"{DEFAULT_ENCODER}-adapted" and made.tried[0] < max(made.tried.values())
     assert made.verdict.changes[0].difference.value > 0 and made.verdict.examples > 60
