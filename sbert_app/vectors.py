@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
 Array = NDArray[np.float64]
-Rows = NDArray[np.int64]
+Integers = NDArray[np.int64]
+Rows = Integers
+Mask = NDArray[np.bool_]
 Batches = Iterator[tuple[Rows, Vectors]]  # row numbers, and what was computed of them
-Needed = Callable[[Rows], NDArray[np.bool_]]  # which of these rows are still to be computed
+Needed = Callable[[Rows], Mask]  # which of these rows are still to be computed
 Value = TypeVar("Value", bound=Hashable)
 
 

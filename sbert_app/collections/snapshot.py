@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sbert_app.collections.collection import FILE_BITS, Facts
 from sbert_app.collections.segments import NAME, PARTS, Segment, Segments, damaged
 from sbert_app.corpus.faiss_index import FaissIndex
 from sbert_app.corpus.filters import Matching, conditions, matching_rows
 from sbert_app.storage import LEFTOVER, check, checksum, read_object, replacing, seal, unseal, write_object, write_whole
-from sbert_app.vectors import Rows
+from sbert_app.vectors import Mask, Rows
 
 FILE, LOG = "collection.json", "log.jsonl"
 DATA = {"index": "faiss", "ids": "npy", "places": "npy"}  # files of a generation, beside the segments, and their endings
@@ -208,7 +207,7 @@ def live(folder: Path, entries: Sequence[Entry], named: Collection[str], schema:
         segments, masks = [segments[i] for i in used], [masks[i] for i in used]
 
 
-def _untrimmed(ids: Rows, entries: Sequence[Entry]) -> NDArray[np.bool_]:
+def _untrimmed(ids: Rows, entries: Sequence[Entry]) -> Mask:
     """Which of these ids the log's entries leave, (n,)."""
     mask = np.ones(len(ids), dtype=bool)
     for file, rows in (entry["trim"] for entry in entries if "trim" in entry):

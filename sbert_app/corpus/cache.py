@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sbert_app.settings import ASSETS
 from sbert_app.storage import DamagedError, UnreadableError, atomic_folder, discard, reading, write_failure
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Integers, Mask, Vectors
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ class EmbeddingCache:
         self._warned = -math.inf
         self.asked: Counter[bool] = Counter()  # sentences that were looked up, by whether they were known
 
-    def lookup(self, model: str, sentences: Sequence[str], dim: int) -> tuple[Vectors, NDArray[np.bool_]]:
+    def lookup(self, model: str, sentences: Sequence[str], dim: int) -> tuple[Vectors, Mask]:
         """Return cached embeddings, (n, dim) float32, zero where unknown, and which sentences are known, (n,) bool."""
         keys = keys_of(sentences)
         vectors = np.zeros((len(sentences), dim), dtype=np.float32)
@@ -107,7 +107,7 @@ def keys_of(sentences: Sequence[str]) -> Keys:
     return np.frombuffer(digests, dtype=np.uint64)
 
 
-def _find(segment: Path, keys: Keys, missing: NDArray[np.int64], dim: int) -> tuple[NDArray[np.int64], Vectors]:
+def _find(segment: Path, keys: Keys, missing: Integers, dim: int) -> tuple[Integers, Vectors]:
     """Find missing keys in a segment: their positions, (k,), and vectors, (k, dim). Raises ValueError if it is damaged."""
     stored, values = np.load(segment / "keys.npy"), np.load(segment / "vectors.npy", mmap_mode="r")
     if not len(stored) or stored.dtype != np.uint64 or values.dtype != np.float32 or values.shape != (*stored.shape, dim):

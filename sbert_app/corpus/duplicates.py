@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.corpus.groups import Grouping, Neighbourhoods
 from sbert_app.corpus.mining import SimilarPairs, mine
 from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.explain.cautions import in_short
 from sbert_app.step import Step
-from sbert_app.vectors import Rows, Vectors, distinct
+from sbert_app.vectors import Mask, Rows, Vectors, distinct
 
 # Rows to remove: exact copies only; similar rows too, but not those with another number or a denial; all similar rows.
 COPIES, UNMARKED, SIMILAR = REMOVALS = ("copies", "unmarked", "similar")
@@ -36,7 +35,7 @@ class Pairs:
 class Verdicts:
     """What becomes of each of n rows, (n,) each."""
 
-    keep: NDArray[np.bool_]
+    keep: Mask
     group: Rows  # from 1, 0 for none
     representative: Rows  # of a row that goes, the row that stays in its place
     score: Vectors  # to the representative

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sbert_app.vectors import Rows, Vectors
+from sbert_app.vectors import Mask, Rows, Vectors
 
 FLAT, EXACT, IVF, HNSW, SCANN = "flat", "exact", "ivf", "hnsw", "scann"
 INDEXES = {  # of collections; "flat" holds the vectors of a corpus in memory as they are
@@ -94,7 +93,7 @@ class FaissIndex:
     def most_reads(self) -> int:
         return MOST_CANDIDATES if self.kind == HNSW else getattr(self.index, "nlist", 0)
 
-    def candidates(self, queries: Vectors, top: int, mask: NDArray[np.bool_] | None = None) -> Rows:
+    def candidates(self, queries: Vectors, top: int, mask: Mask | None = None) -> Rows:
         """Positions near unit queries, (q, top or more), -1 for none, in no reliable order. mask: which may be returned, (n,)."""
         depth = min(self.index.ntotal, top if self.kind == EXACT else max(top * REFINED, self.depth))
         parameters = None if mask is None else self._parameters(mask)
@@ -103,7 +102,7 @@ class FaissIndex:
             raise ValueError("its index names rows that are not there")
         return np.asarray(positions, dtype=np.int64)
 
-    def _parameters(self, mask: NDArray[np.bool_]) -> Any:
+    def _parameters(self, mask: Mask) -> Any:
         """A narrow filter makes IVF read more lists, HNSW more candidates, so that enough rows remain."""
         faiss = _faiss()
         chosen = faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.values import VALUE, range_on, read
 from sbert_app.errors import UserError
+from sbert_app.vectors import Mask
 
 LABEL_COLUMNS, LABEL_LENGTH = 4, 60  # columns; characters of the longest value
 BLANK = "(blank)"  # how an empty cell is shown
@@ -46,7 +47,7 @@ class Condition:
 class Matching(NamedTuple):
     """Which rows match filters, (n,), and sentences on the cells that were not read for their ranges."""
 
-    mask: NDArray[np.bool_]
+    mask: Mask
     notes: tuple[str, ...]
 
 

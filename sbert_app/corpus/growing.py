@@ -17,7 +17,7 @@ from sbert_app.corpus.ranking.maxsim import TokenCache
 from sbert_app.corpus.vector_index import sampled
 from sbert_app.settings import ASSETS
 from sbert_app.step import Step
-from sbert_app.vectors import Rows, Vectors, distinct, unit_rows
+from sbert_app.vectors import Mask, Rows, Vectors, distinct, unit_rows
 
 CANDIDATES, BY_WORDS = 100, 20  # rows that are read for a query; of these the best by words alone (docs/search.md)
 FIRST = 20  # of the candidates those that are read for first hits
@@ -27,8 +27,6 @@ MOST_WORDS = 5_000  # of a corpus that have a vector, those that weigh most; twi
 SHIPPED_WORDS = ASSETS / "words.npz"  # the directions of frequent words, by the encoder that comes with the app: `make shipped`
 SHRINKAGE, PART = 0.01, 10_000  # of the map, times the rows that it learns from; rows mapped at a time
 MOST_SAME_WORDS, READ = 1_000, 50  # rows that are compared by `duplicates`, and read at a time
-
-Mask = NDArray[np.bool_]
 
 
 class StaticVectors:

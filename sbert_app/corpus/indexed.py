@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from sbert_app.corpus.filters import matching_rows
 from sbert_app.corpus.growing import CANDIDATES, Growing
@@ -21,7 +20,7 @@ from sbert_app.corpus.ranking.maxsim import Part, TokenCache, TokenComparison
 from sbert_app.corpus.reader import Corpus, free_names
 from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.explain.scale import Calibration
-from sbert_app.vectors import Rows, Vectors, unit_rows
+from sbert_app.vectors import Mask, Rows, Vectors, unit_rows
 from sbert_app.wording import amount
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ class Ranking:
     fused: Scores | None = None  # what hybrid search ranks by, (k,), None for other ways
     coverage: float = 0.0  # how much of the query the words of one row cover, 0..1
     notes: tuple[str, ...] = ()  # which rows could not be read for a filter
-    mask: NDArray[np.bool_] | None = None  # which rows of the corpus fit the filters, (n,), None for all
+    mask: Mask | None = None  # which rows of the corpus fit the filters, (n,), None for all
 
     def taking(self, order: Rows) -> "Ranking":
         """These places of the ranking, in this order."""
@@ -67,7 +66,7 @@ class IndexedCorpus:
     truncated: int = 0  # the number of such sentences
     saved_id: str = ""  # in the library, "" if it is not saved
     passages: Passages | None = None  # parts of such sentences, with embeddings of their own
-    among: NDArray[np.bool_] | None = None  # which rows are searched, (n,), None for all
+    among: Mask | None = None  # which rows are searched, (n,), None for all
     growing: Growing | None = None  # of a corpus that the model has not read whole; its index is empty
 
     @classmethod
@@ -156,7 +155,7 @@ class IndexedCorpus:
         table = table.add_column(0, "row", pyarrow.array(self.corpus.rows)).append_column("embedding", vectors)
         pyarrow.parquet.write_table(table, path)
 
-    def fitting(self, filters: Mapping[str, Any]) -> tuple[NDArray[np.bool_] | None, tuple[str, ...]]:
+    def fitting(self, filters: Mapping[str, Any]) -> tuple[Mask | None, tuple[str, ...]]:
         """Which rows are searched under filters, (n,), None for all; and sentences on those that a filter could not read."""
         if not filters:
             return self.among, ()
@@ -195,7 +194,7 @@ class IndexedCorpus:
         own_words = None if words is None else words[rows]
         return Ranking(rows, *self.cosines(query, rows), milliseconds, fitting, own_words, fused, coverage, notes, mask)
 
-    def _closest(self, query: Vectors, top: int, mask: NDArray[np.bool_] | None) -> Rows:
+    def _closest(self, query: Vectors, top: int, mask: Mask | None) -> Rows:
         if mask is None and top < len(self.corpus):
             scores, rows = self.index.search(query[None], top)
             scores, rows = scores[0], rows[0]

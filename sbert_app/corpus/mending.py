@@ -8,12 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from sbert_app.corpus.reader import joined
 from sbert_app.corpus.values import UNCLEAR, UNREADABLE, Values, read
 from sbert_app.explain.cautions import is_foreign
 from sbert_app.tables import Skip, Table
+from sbert_app.vectors import Integers, Mask
 from sbert_app.wording import amount, plural, short
 
 MARKUP, SPACES, DATES, REPEATS, NOTHING = "html", "spaces", "dates", "repeats", "nothing"
@@ -53,7 +53,7 @@ class Finding:
     """rows: as numbered in the file; examples: texts of some of them, as they are and mended; mend: one of MENDS, "" for none."""
 
     text: str
-    rows: NDArray[np.int64]
+    rows: Integers
     examples: Sequence[tuple[str, str]] = ()
     mend: str = ""
 
@@ -164,11 +164,11 @@ def mended(table: Table, columns: Sequence[str], mends: Collection[str]) -> Tabl
     return replace(table, frame=frame[~left_out].reset_index(drop=True), rows=table.rows[~left_out], skipped=tuple(skipped))
 
 
-def _says_nothing(texts: "pd.Series[str]") -> NDArray[np.bool_]:
+def _says_nothing(texts: "pd.Series[str]") -> Mask:
     return texts.str.fullmatch(SAYS_NOTHING).to_numpy(bool)
 
 
-def _again(texts: "pd.Series[str]") -> NDArray[np.bool_]:
+def _again(texts: "pd.Series[str]") -> Mask:
     """Which rows have a text that an earlier row has."""
     return (texts.duplicated() & (texts != "")).to_numpy()
 

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.corpus.ranking.lexical import Span
 from sbert_app.corpus.vector_index import VectorIndex
-from sbert_app.vectors import Rows, Vectors, unit_rows
+from sbert_app.vectors import Integers, Rows, Vectors, unit_rows
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
@@ -28,7 +27,7 @@ class Passages:
     """The m passages of the rows that are longer than the model reads, in the order of the rows."""
 
     rows: Rows  # the row of each, (m,), ascending
-    spans: NDArray[np.int64]  # its first character and last + 1 in the row's text, (m, 2)
+    spans: Integers  # its first character and last + 1 in the row's text, (m, 2)
     embeddings: Vectors  # unit rows, (m, dim)
     index: VectorIndex  # apart from that of the rows, which the map and duplicates read
 

@@ -13,6 +13,7 @@ from sbert_app.corpus.filters import FilterColumn, filter_columns
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
 from sbert_app.tables import SPREADSHEET, Form, Skip, Table
+from sbert_app.vectors import Integers, Mask
 from sbert_app.wording import amount, row_list
 
 WORDS_OF_A_PART = 3  # a text of so many words is looked for inside of rows too
@@ -36,11 +37,11 @@ class Corpus:
     columns: tuple[str, ...]
     sentences: list[str]
     metadata: pd.DataFrame  # n rows of strings
-    rows: NDArray[np.int64]  # their numbers in the file, counted from 1
+    rows: Integers  # their numbers in the file, counted from 1
     skipped: tuple[Skip, ...] = ()
     notes: tuple[str, ...] = ()
     first_query: str = ""  # of an example: the query to show when it is opened
-    title_ends: NDArray[np.int64] | None = None  # of joined columns: how many characters of each sentence are of the first, (n,)
+    title_ends: Integers | None = None  # of joined columns: how many characters of each sentence are of the first, (n,)
     place: int = 0  # the number of columns of the file before the sentence
     row_names: Mapping[int, str] = field(default_factory=dict)  # where `rows` are not of one file: "17 of b.csv"
     store: str = ""  # of a sample of a collection, the address of that, or its name among those that the app offers
@@ -84,7 +85,7 @@ class Corpus:
             raise UserError(f"There is no row {row:,}: the rows of '{self.name}' are 1 to {last:,}.")
         return None
 
-    def find_text(self, text: str, mask: NDArray[np.bool_] | None) -> int | None:
+    def find_text(self, text: str, mask: Mask | None) -> int | None:
         """The place of the first row with this text, else of one that holds it, blanks and case aside; rows of the mask first."""
         wanted, *texts = (" ".join(each.lower().split()) for each in (text, *self.sentences))
         places = [place for place, other in enumerate(texts) if other == wanted]
@@ -162,7 +163,7 @@ def joined_cells(columns: Iterable[Iterable[str]]) -> list[str]:
     return parts[0] if len(parts) == 1 else [" ".join(filter(None, row)) for row in zip(*parts, strict=True)]
 
 
-def _remarks(texts: Sequence[str], sentences: list[str], rows: NDArray[np.int64], limits: Limits) -> list[str]:
+def _remarks(texts: Sequence[str], sentences: list[str], rows: Integers, limits: Limits) -> list[str]:
     cut = [int(row) for text, row in zip(texts, rows, strict=True) if len(text) > limits.row_characters]
     remarks = [f"Cut to {limits.row_characters:,} characters: {row_list(cut)}."] if cut else []
     repeated = len(sentences) - len(set(sentences))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.cell_reading import COMMA, KINDS, MAY_BE_VERSION, MOMENT, OPPOSITE, POINT, Readings, last_moment
 from sbert_app.errors import UserError
+from sbert_app.vectors import Array
 from sbert_app.wording import amount
 
 SCALE_SHARE, SURE_SHARE = 0.5, 0.95  # of the filled cells must be of one kind; must be dates where 1.2.10 is one, not a version
@@ -37,7 +38,7 @@ class Values:
 
     scale: str
     cells: "pd.Series[str]"
-    values: NDArray[np.float64]
+    values: Array
     states: NDArray[np.int8]
 
     @property

@@ -14,6 +14,7 @@ from sbert_app.corpus.filters import BLANK, written_once
 from sbert_app.corpus.values import read
 from sbert_app.corpus_map.result import OUTLIER_NAMES, CorpusMap
 from sbert_app.errors import UserError
+from sbert_app.vectors import Integers, Vectors
 
 CLUSTERS, QUERY, DRIFT = "Clusters", "Similarity to the query", "Drift under the other model"
 COLUMN = "Column: "
@@ -34,14 +35,14 @@ class Categories:
     numbers: int = 0  # the first so many are numbers or dates in their order
 
     @property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Integers:
         """Rows of each category, and last those without one."""
         return np.roll(np.bincount(self.codes + 1, minlength=len(self.names) + 1), -1)
 
     def name_of(self, code: int) -> str:
         return self.names[code] if code >= 0 else self.rest
 
-    def members(self, code: Any) -> NDArray[np.int64]:
+    def members(self, code: Any) -> Integers:
         """The rows of one category; -1 means those without one. Raises UserError for an unknown category."""
         if type(code) is not int or not -1 <= code < len(self.names):
             raise UserError(f"“{self.title}” has no value {code!r}. Choose one from the list.")
@@ -53,7 +54,7 @@ class ColourScale:
     """A colour scale."""
 
     title: str
-    values: NDArray[np.float32]  # (n,), NaN where a row has none
+    values: Vectors  # (n,), NaN where a row has none
     ticks: list[tuple[float, str]]  # positions on the scale and their labels
     of_column: bool = False
     notes: tuple[str, ...] = ()  # which rows of a column have no colour because they could not be read

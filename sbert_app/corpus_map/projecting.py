@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.indexed import IndexedCorpus
@@ -19,7 +18,7 @@ from sbert_app.mapping.projection import NEIGHBOURS, NeighbourIndex, Neighbours,
 from sbert_app.runtime.device import EmbeddingJob
 from sbert_app.runtime.line import Line, Stop, place_in_line
 from sbert_app.step import Step
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.vectors import Integers, Vectors, unit_rows
 
 MOST_FITTED = 100_000  # rows; of a larger corpus a sample is projected, and the others are placed among it
 PLACED_AT_ONCE = 10_000
@@ -32,7 +31,7 @@ class Points2D:
     """The points of the `drawn` rows at this moment, (m, 2), after `done` of `total` epochs; `stage` is a text for the screen."""
 
     stage: str
-    drawn: NDArray[np.int64]
+    drawn: Integers
     points: Points
     done: int = 0
     total: int = 1
@@ -60,7 +59,7 @@ def project(indexed: IndexedCorpus, line: Line, stop: Stop) -> Iterator[Points2D
     yield _projection(indexed, drawn, thread, seconds)
 
 
-def fitted_rows(rows: int) -> NDArray[np.int64]:
+def fitted_rows(rows: int) -> Integers:
     """The rows that are projected: all of them, or a seeded sample in file order."""
     return np.arange(rows) if rows <= MOST_FITTED else sample_of(rows, MOST_FITTED)
 
@@ -75,9 +74,7 @@ def own_points(indexed: IndexedCorpus) -> Points | None:
     return projection.scaled(points) if np.isfinite(points).all() else None
 
 
-def _projection(
-    indexed: IndexedCorpus, drawn: NDArray[np.int64], thread: "ProjectionThread", seconds: dict[str, float]
-) -> Projection:
+def _projection(indexed: IndexedCorpus, drawn: Integers, thread: "ProjectionThread", seconds: dict[str, float]) -> Projection:
     """The points of all rows: those outside the sample are placed among it."""
     done, epochs = thread.layout.done, thread.layout.epochs
     method = f"UMAP, {NEIGHBOURS} neighbours by cosine, {epochs} epochs from PCA, seed {projection.SEED}"

@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus
 from sbert_app.mapping import projection
 from sbert_app.mapping.projection import Points
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.vectors import Mask, Vectors, unit_rows
 
 NEAREST = 10
 
@@ -22,7 +21,7 @@ class PlacedRows:
     corpus: Corpus
     scores: Vectors  # cosines, (k,)
     points: Points  # (k, 2)
-    sampled: NDArray[np.bool_]  # which are in the sample, (k,): others have the median point of the sampled rows nearest to them
+    sampled: Mask  # which are in the sample, (k,): others have the median point of the sampled rows nearest to them
     total: int  # the rows of the collection
 
     def records(self) -> list[dict[str, object]]:
@@ -47,7 +46,7 @@ class QueryOnMap:
     """A typed query on a map of n rows."""
 
     query: str
-    point: NDArray[np.float32]  # (2,)
+    point: Vectors  # (2,)
     scores: Vectors  # its cosine to every row, (n,)
     milliseconds: float
     nearest: PlacedRows | None = None  # on the map of a sample, the rows of the whole collection that are nearest

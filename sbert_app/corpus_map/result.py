@@ -15,6 +15,7 @@ from sbert_app.errors import UserError
 from sbert_app.mapping import keywords
 from sbert_app.mapping.clusters import Clustering, Labels, merged, silhouettes, with_fewer_outliers
 from sbert_app.mapping.projection import Drift, Neighbours, Points
+from sbert_app.vectors import Integers
 
 MANY, GROUPS = 25, 16  # with more clusters, near ones are merged into so many groups, whose names a map seen whole has
 NAME_LENGTH = 60  # characters of a name that a visitor gives
@@ -27,7 +28,7 @@ class Projection:
 
     indexed: IndexedCorpus
     points: Points
-    drawn: NDArray[np.int64]
+    drawn: Integers
     method: str
     seconds: dict[str, float]
     near: Neighbours | None = None  # of the drawn rows, if UMAP was run

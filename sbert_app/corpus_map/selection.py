@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.corpus.filters import in_words, matching_rows
 from sbert_app.corpus_map.colouring import Categories, colouring
@@ -13,7 +12,7 @@ from sbert_app.corpus_map.query import NEAREST
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.errors import UserError
 from sbert_app.mapping.clusters import OUTLIER, Clustering
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Integers, Vectors
 from sbert_app.wording import amount, row_text, short
 
 QUERY_LENGTH, FILTERS_LENGTH = 60, 200  # characters in a title
@@ -24,7 +23,7 @@ class Selection:
     """Rows chosen on a map."""
 
     clustering: Clustering  # of that map
-    rows: NDArray[np.int64]  # (k,), in the order of their list
+    rows: Integers  # (k,), in the order of their list
     how: str = ""  # the title of the list without a cluster's name, which may change; without the number of rows unless ranked
     cluster: int | None = None
     scores: Vectors | None = None  # the cosines of neighbours and hits, (k,)
@@ -57,7 +56,7 @@ def known_cluster(corpus_map: CorpusMap, cluster: Any, lowest: int = 0) -> int:
     return cluster
 
 
-def known_rows(corpus_map: CorpusMap, indices: Any) -> NDArray[np.int64]:
+def known_rows(corpus_map: CorpusMap, indices: Any) -> Integers:
     """Validate row indices sent by the page, for instance from a lasso: sorted, unique, invalid ones dropped."""
     total = len(corpus_map.projection.points)
     if not isinstance(indices, list) or len(indices) > total:
@@ -75,7 +74,7 @@ def of_group(corpus_map: CorpusMap, colour: str, group: Any) -> Selection:
     return Selection(corpus_map.clustering, corpus_map.clustering.members(cluster), cluster=cluster)
 
 
-def inside_lasso(corpus_map: CorpusMap, rows: NDArray[np.int64]) -> Selection:
+def inside_lasso(corpus_map: CorpusMap, rows: Integers) -> Selection:
     return Selection(corpus_map.clustering, rows, "inside the lasso")
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sbert_app.evaluation import metrics
 from sbert_app.evaluation.metrics import MetricEstimate, best_cut, interval, resampled, resamples_for
 from sbert_app.evaluation.verdict import METRICS, measure
-from sbert_app.vectors import Array, Rows, Vectors
+from sbert_app.vectors import Array, Integers, Rows, Vectors
 
 TOP = 10
 MARGINS = ("triplets", "positives")  # kinds whose prediction is the lead of the right sentence
@@ -81,7 +81,7 @@ class LabelAgreement:
     threshold: Threshold | None = None  # labels of two values
 
 
-def label_agreement(kind: str, predicted: Array, gold: Array, groups: NDArray[np.int64] | None = None) -> LabelAgreement:
+def label_agreement(kind: str, predicted: Array, gold: Array, groups: Integers | None = None) -> LabelAgreement:
     """Compare n scores with n gold values of two or more different ones. kind: "scored" (grades) or "labelled" (gold: 0 or 1).
 
     groups: of pairs that are resampled together, (n,); None: each alone.

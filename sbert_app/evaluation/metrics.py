@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.vectors import Array
+from sbert_app.vectors import Array, Integers
 
 RESAMPLES = 2_000
 CONFIDENCE = 0.95
@@ -99,7 +99,7 @@ def v_measure(predicted: Array, gold: Array, weights: Array) -> Array:
         return np.where(apart > 0, 2 - 2 * _entropy(classes * (clusters.max() + 1) + clusters, weights) / apart, 1.0)
 
 
-def _entropy(labels: NDArray[np.int64], weights: Array) -> Array:
+def _entropy(labels: Integers, weights: Array) -> Array:
     """The entropy of the labels in each resample, in nats. (n,), (R, n) -> (R,)."""
     _, order, starts = _groups(labels.astype(np.float64))
     shares = np.add.reduceat(weights[:, order], starts, axis=1) / weights.sum(1, keepdims=True)
@@ -122,7 +122,7 @@ def _cumulated(predicted: Array, gold: Array, weights: Array) -> tuple[Array, Ar
     return np.cumsum(hits, axis=1), np.cumsum(rows, axis=1)
 
 
-def _groups(values: NDArray[np.floating]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _groups(values: NDArray[np.floating]) -> tuple[Integers, Integers, Integers]:
     """Return (each row's group of equal values, ascending, order of rows by value, start of each group in that order)."""
     _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
     return group, np.argsort(values, kind="stable"), np.concatenate([[0], np.cumsum(counts)[:-1]])
@@ -147,7 +147,7 @@ def resamples_for(count: int) -> int:
     return max(LEAST_RESAMPLES, min(RESAMPLES, MOST_CELLS // count))
 
 
-def resampled(metric: Metric, predicted: Array, gold: Array, groups: NDArray[np.int64]) -> Array:
+def resampled(metric: Metric, predicted: Array, gold: Array, groups: Integers) -> Array:
     """The metric of each resample, (R,), of whole groups, (n,), 0 to G-1, drawn with replacement; equal groups, equal draws."""
     count, drawn, generator = len(gold), int(groups.max()) + 1, np.random.default_rng(0)
     resamples, block = resamples_for(count), max(1, BLOCK_CELLS // count)

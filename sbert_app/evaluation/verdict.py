@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.evaluation import metrics
 from sbert_app.evaluation.metrics import Metric, MetricEstimate, interval, resampled
@@ -104,7 +103,7 @@ def judge(kind: str, before: Array, after: Array, gold: Array) -> Verdict:
     return Verdict(word if count >= LEAST_HELD_OUT else UNCLEAR, tuple(changes), count)
 
 
-def _p(difference: NDArray[np.float64]) -> float:
+def _p(difference: Array) -> float:
     """Two-sided p: twice the share of resamples with the other sign, at least one over their number."""
     samples = difference[np.isfinite(difference)]
     if not len(samples):

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from sbert_app.explain.cautions import LANGUAGE, NEGATION, NUMBERS, ORDER
 from sbert_app.explain.words import shared_content
@@ -34,7 +33,7 @@ class Calibration:
     """Cosines of random pairs of one corpus, sorted, (m,). example: whether it is an example corpus, as the visitor has none."""
 
     name: str
-    scores: NDArray[np.float32]
+    scores: Vectors
     example: bool = False
 
     @property
@@ -60,9 +59,9 @@ class Calibration:
 class References:
     """Cosines, under one model, of pairs whose meaning is known, rising."""
 
-    related: NDArray[np.float32]  # about one subject
-    paraphrases: NDArray[np.float32]  # the same meaning in partly the same words
-    other_words: NDArray[np.float32]  # the same meaning without a word in common
+    related: Vectors  # about one subject
+    paraphrases: Vectors  # the same meaning in partly the same words
+    other_words: Vectors  # the same meaning without a word in common
 
     @property
     def weak(self) -> float:
@@ -122,7 +121,7 @@ class Scale:
         return f"{self.verdict(score, cautions)}: {place} random pairs of {self.random.whose}"
 
 
-def _quantile(rising: NDArray[np.float32], share: float) -> float:
+def _quantile(rising: Vectors, share: float) -> float:
     return float(rising[int(share * (len(rising) - 1))])
 
 

@@ -9,9 +9,8 @@ from itertools import compress
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sbert_app.vectors import Vectors, cosine, unit_rows
+from sbert_app.vectors import Integers, Mask, Vectors, cosine, unit_rows
 
 EXACT = "exact"
 LEAVE_ONE_OUT = "leave-one-token-out"
@@ -74,11 +73,11 @@ def is_special(word: str) -> bool:
     return SPECIAL.fullmatch(word) is not None
 
 
-def has_content(words: Sequence[str]) -> NDArray[np.bool_]:
+def has_content(words: Sequence[str]) -> Mask:
     """For each word, whether it is neither a special token nor punctuation nor a function word, (n,)."""
     specials = np.array([is_special(word) for word in words], dtype=bool)
     quiet = np.array([_is_punctuation(word) or word.lower().replace("’", "'") in FUNCTION_WORDS for word in words], dtype=bool)
-    content: NDArray[np.bool_] = ~specials & ~quiet
+    content: Mask = ~specials & ~quiet
     return content if content.any() else ~specials  # such as in "to be or not to be"
 
 
@@ -124,7 +123,7 @@ class Attribution:
     def residual(self) -> float:
         return self.score - float(self.contributions.sum(dtype=np.float64))
 
-    def strongest(self, count: int, keep: "tuple[NDArray[np.bool_], NDArray[np.bool_]] | None" = None) -> list[Link]:
+    def strongest(self, count: int, keep: "tuple[Mask, Mask] | None" = None) -> list[Link]:
         """The word pairs that add most, strongest first; repetitions are added up. keep: the words to consider, (n1,) and (n2,)."""
         keep1, keep2 = keep or [np.array([not is_special(word) for word in words]) for words in (self.words1, self.words2)]
         sums: defaultdict[tuple[str, str], float] = defaultdict(float)
@@ -139,7 +138,7 @@ class TokenVectors:
     """One sentence before pooling. Tokens of one word share a number in `word`; special tokens are words of their own."""
 
     words: list[str]
-    word: NDArray[np.int64]  # (T,)
+    word: Integers  # (T,)
     vectors: Vectors  # (T, dim)
     truncated: bool
     unknown: int = 0  # tokens that are not in the vocabulary

@@ -14,7 +14,7 @@ from sbert_app.grid.data_set import CLASSES, CLUSTERS, PAIR_CLASSES, SHORT, Data
 from sbert_app.grid.systems import System
 from sbert_app.labelled.example_set import normalise
 from sbert_app.labelled.labelled_sentences import LabelledSentences
-from sbert_app.vectors import Array, Vectors, unit_rows
+from sbert_app.vectors import Array, Integers, Vectors, unit_rows
 from sbert_app.wording import short
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Classes(DataSet):
         return self.data.columns
 
     @property
-    def groups(self) -> NDArray[np.int64]:
+    def groups(self) -> Integers:
         """Pairs with the same first sentence belong together."""
         if not self.data.partners:
             return super().groups
@@ -113,7 +113,7 @@ class Clusters(Classes):
         return TaskResult(measures=measures, samples=samples, predicted=predicted, sentences=len(vectors), seconds=seconds)
 
 
-def clustered(vectors: Vectors, classes: NDArray[np.int64]) -> NDArray[np.int64]:
+def clustered(vectors: Vectors, classes: Integers) -> Integers:
     """Cluster the vectors, (n, dim), by k-means and name each cluster by a class, one to one, so that most rows match. -> (n,)."""
     from scipy.optimize import linear_sum_assignment
     from sklearn.cluster import MiniBatchKMeans

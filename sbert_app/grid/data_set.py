@@ -18,7 +18,7 @@ from sbert_app.evaluation.verdict import LEAST_HELD_OUT, METRICS, measure
 from sbert_app.grid.systems import Embed, System
 from sbert_app.labelled.example_set import seen_by
 from sbert_app.labelled.examples import Examples
-from sbert_app.vectors import Array
+from sbert_app.vectors import Array, Integers
 from sbert_app.wording import amount, plural, short
 
 RETRIEVAL, CLASSES, PAIR_CLASSES, CLUSTERS = "retrieval", "classes", "pair classes", "clusters"
@@ -105,7 +105,7 @@ class DataSet(ABC):
         return [*self.notes, *([few] if self.size < LEAST_HELD_OUT else [])]
 
     @property
-    def groups(self) -> NDArray[np.int64]:
+    def groups(self) -> Integers:
         """Which examples belong together, (n,), and are no independent observations. By default each is on its own."""
         return np.arange(self.size)
 
@@ -158,7 +158,7 @@ class PairSet(DataSet):
         return self.examples.sentences
 
     @property
-    def groups(self) -> NDArray[np.int64]:
+    def groups(self) -> Integers:
         return self.examples.groups
 
     def answers(self) -> Iterator[NDArray[Any] | None]:

@@ -10,7 +10,6 @@ from itertools import cycle, islice
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from sbert_app.corpus.text_column import named, plain_name, words_a_cell, words_of
 from sbert_app.errors import UserError
@@ -19,6 +18,7 @@ from sbert_app.settings import Limits
 from sbert_app.tables import Table
 from sbert_app.tables.collecting import check_size
 from sbert_app.tables.table import SHEET
+from sbert_app.vectors import Integers
 
 KINDS = {"scored": "Scored pairs", "labelled": "Labelled pairs", "triplets": "Triplets", "positives": "Pairs that belong together"}
 FIRST = (
@@ -134,7 +134,7 @@ def target_kind(frame: pd.DataFrame, column: str) -> str:
     return "labelled" if distinct <= (3 if plain_name(column) in LABELS else 2) and plain_name(column) not in SCORES else "scored"
 
 
-def written_out(table: Table, mapping: ColumnRoles, limits: Limits) -> tuple[list[list[str]], NDArray[np.int64]]:
+def written_out(table: Table, mapping: ColumnRoles, limits: Limits) -> tuple[list[list[str]], Integers]:
     """The columns of sentences, and of which row each of their cells is: a row that holds several texts is there for each.
 
     These are lists such as ["a", "b"], as FlagEmbedding writes its positives and negatives, and the columns negative_1, negative_2

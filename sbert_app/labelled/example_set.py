@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.vectors import distinct
+from sbert_app.vectors import Array, Integers, distinct
 from sbert_app.wording import amount
 
 Groups = NDArray[np.int64]  # (n,) each example's group, counted from 0 in order of appearance
@@ -34,8 +34,8 @@ class Examples:
 
     kind: str  # one of columns.KINDS
     sentences: tuple[list[str], ...]
-    targets: NDArray[np.float64]  # (n,) scored: the score as 0..1; labelled: the label's number; else 0
-    rows: NDArray[np.int64]
+    targets: Array  # (n,) scored: the score as 0..1; labelled: the label's number; else 0
+    rows: Integers
     labels: tuple[str, ...] = ()
     positive: int = -1  # labelled: the number of the label that means "the same"
     score_range: tuple[float, float] = (0.0, 1.0)  # scored: what 0 and 1 were in the file
@@ -43,7 +43,7 @@ class Examples:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def take(self, positions: NDArray[np.int64]) -> "Examples":
+    def take(self, positions: Integers) -> "Examples":
         """The examples at these positions, in this order."""
         columns = tuple([column[i] for i in positions.tolist()] for column in self.sentences)
         return replace(self, sentences=columns, targets=self.targets[positions], rows=self.rows[positions])
@@ -53,7 +53,7 @@ class Examples:
         return self.take(np.flatnonzero(self.gold == 1)) if self.kind == "labelled" else self
 
     @property
-    def gold(self) -> NDArray[np.float64]:
+    def gold(self) -> Array:
         """Expected similarity of each pair, (n,), 0..1: the score, or 1 for the label that means "the same", else 0."""
         return (self.targets == self.positive).astype(np.float64) if self.kind == "labelled" else self.targets
 
@@ -63,7 +63,7 @@ class Examples:
         return [[normalise(sentence) for sentence in column] for column in self.sentences]
 
     @property
-    def groups(self) -> NDArray[np.int64]:
+    def groups(self) -> Integers:
         """For each example its group, (n,): those with the same first sentence are one, and are resampled together."""
         return np.unique(self.normalised[0], return_inverse=True)[1].astype(np.int64)
 

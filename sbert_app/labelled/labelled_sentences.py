@@ -14,11 +14,11 @@ from sbert_app.labelled.columns import guess_mapping
 from sbert_app.labelled.examples import check_columns, read_examples
 from sbert_app.settings import Limits
 from sbert_app.tables import Skip, Table, skipped_summary
+from sbert_app.vectors import Integers, Mask
 
 LABEL_NAMES = ("label", "labels", "class", "category", "topic", "intent", "sentiment", "target")
 MOST_CLASSES = 200
 LEAST_ROWS = 12  # of each class, so that each part of the nested folds has one
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class LabelledSentences:
     """n sentences or pairs with a class each."""
 
     sentences: list[str]
-    targets: NDArray[np.int64]  # (n,) numbers in `classes`
+    targets: Integers  # (n,) numbers in `classes`
     classes: list[str]
     test: Mask | None  # the rows of this part, None if there is none
     dev: Mask | None
@@ -40,7 +40,7 @@ class LabelledSentences:
         return [self.sentences, self.partners] if self.partners else [self.sentences]
 
     @property
-    def tested(self) -> NDArray[np.int64]:
+    def tested(self) -> Integers:
         """The rows that are tested: those of the test part, without one all."""
         return np.arange(len(self.targets)) if self.test is None else np.flatnonzero(self.test)
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from sbert_app.corpus.text_column import words_a_cell
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import LEAST_GRADE, MOST_GRADE, guess_mapping, is_id, named_targets
 from sbert_app.labelled.labels import BLANKS, guess_positive, number
+from sbert_app.vectors import Array, Integers
 
 SAMPLE = 200  # rows
 FEW_VALUES, OFTEN = 3, 4
@@ -29,13 +29,13 @@ class PairLabels:
     column: str
     kind: str  # GRADED or TWO_VALUED
     cells: list[str]
-    gold: NDArray[np.float64]
+    gold: Array
     positive: str = ""  # two-valued: the label that means "the same"
     others: tuple[str, ...] = ()  # two-valued: all other labels
     left_out: dict[str, int] = field(default_factory=dict)  # reason -> rows
 
     @property
-    def labelled(self) -> NDArray[np.int64]:
+    def labelled(self) -> Integers:
         """The positions that have a label."""
         return np.flatnonzero(np.isfinite(self.gold))
 

@@ -4,7 +4,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.evaluation.agreement import LabelAgreement, disagreements
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT
@@ -12,6 +11,7 @@ from sbert_app.explain.scale import WORDS, Scale
 from sbert_app.labelled.examples import Reading
 from sbert_app.labelled.pair_columns import GRADED, PairColumns, PairLabels
 from sbert_app.tables import Table
+from sbert_app.vectors import Integers, Vectors
 from sbert_app.wording import amount, times_100
 
 SCORE_NAMES = ("score", "cosine", "cosine_of_this_app")
@@ -36,7 +36,7 @@ class ScoredPairs:
 
     table: Table
     reading: Reading
-    scores: NDArray[np.float32]
+    scores: Vectors
     scale: Scale
     model: str
     seconds: float
@@ -98,7 +98,7 @@ class ScoredPairs:
             "seconds": self.seconds,
         }
 
-    def _shown(self, positions: NDArray[np.int64]) -> list[ShownPair]:
+    def _shown(self, positions: Integers) -> list[ShownPair]:
         examples, cells = self.reading.examples, self.labels.cells if self.labels else None
         first, second = examples.sentences
         return [

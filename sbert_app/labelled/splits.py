@@ -16,6 +16,7 @@ from sbert_app.errors import UserError
 from sbert_app.labelled import example_set
 from sbert_app.labelled.columns import NAMES_OF_PARTS
 from sbert_app.labelled.example_set import COLUMN, GIVEN, NAMED, PAIRS, SENTENCES, Examples, Separation
+from sbert_app.vectors import Integers, Mask
 
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.2, 2_000
 DEV_SHARE, DEV_MOST = 0.1, 1_000
@@ -23,8 +24,6 @@ SMALLEST, LARGEST = 0.5, 2.5  # a part is useful from half to two and a half tim
 PARTS = ("train", "dev", "held_out")
 GROUPS = {SENTENCES: example_set.sentence_groups, PAIRS: example_set.pair_groups}
 STRATA = 5  # scores are split evenly within fifths of their range
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -115,7 +114,7 @@ def _cut(
     )
 
 
-def _choose(groups: NDArray[np.int64], strata: NDArray[np.int64], count: int, seed: int) -> Mask:
+def _choose(groups: Integers, strata: Integers, count: int, seed: int) -> Mask:
     """Choose whole groups of about `count` examples, in random order: first those that fit and bring each stratum closer to its
     share, then those that bring the number closer to `count`."""
     generator = np.random.default_rng(seed)
@@ -138,7 +137,7 @@ def _choose(groups: NDArray[np.int64], strata: NDArray[np.int64], count: int, se
     return chosen[groups]
 
 
-def _targets(strata: NDArray[np.int64], count: int, generator: np.random.Generator) -> Counter[int]:
+def _targets(strata: Integers, count: int, generator: np.random.Generator) -> Counter[int]:
     """Distribute `count` over the strata by their sizes, the largest remainders rounded up."""
     names, sizes = np.unique(strata, return_counts=True)
     shares = sizes * count / len(strata)

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.ranking.fusion import best_rows
@@ -20,7 +19,7 @@ from sbert_app.errors import UserError
 from sbert_app.explain.words import word_overlap
 from sbert_app.labelled.example_set import column_groups
 from sbert_app.labelling.answers import AGAIN, LEARN, MEASURE, UNSURE, Answer
-from sbert_app.vectors import Rows, Vectors
+from sbert_app.vectors import Array, Integers, Mask, Rows, Vectors
 
 ROWS, NEAR = 2_000, 8  # rows whose neighbours are candidates, and how many by meaning
 WORDS_ROWS, WORDS_NEAR = 500, 4  # by words (BM25)
@@ -39,9 +38,9 @@ class Candidates:
     rows1: Rows
     rows2: Rows
     scores: Vectors  # (m,) their cosines
-    words: NDArray[np.float64]  # (m,) the share of their words in common, 0..1
-    measured: NDArray[np.bool_]  # (m,) which are to measure by, half; the others are to learn from
-    strata: NDArray[np.int64]  # (m,) in which of STRATA equal ranges of the cosine each is
+    words: Array  # (m,) the share of their words in common, 0..1
+    measured: Mask  # (m,) which are to measure by, half; the others are to learn from
+    strata: Integers  # (m,) in which of STRATA equal ranges of the cosine each is
 
     def __len__(self) -> int:
         return len(self.rows1)
@@ -125,7 +124,7 @@ def placed(answers: Sequence[Answer], corpus: Corpus, pairs: Candidates) -> list
     return [at(given, places.get(given.texts, -1)) for given in answers]
 
 
-def _to_measure(pairs: Candidates, answers: Sequence[Answer], left: NDArray[np.bool_], random: np.random.Generator) -> Question:
+def _to_measure(pairs: Candidates, answers: Sequence[Answer], left: Mask, random: np.random.Generator) -> Question:
     """A random pair of the stratum with the fewest answers."""
     measured = [pairs.strata[answer.place] for answer in answers if answer.why == MEASURE and answer.place >= 0]
     asked = np.bincount(measured, minlength=STRATA).astype(float) if measured else np.zeros(STRATA)
@@ -135,7 +134,7 @@ def _to_measure(pairs: Candidates, answers: Sequence[Answer], left: NDArray[np.b
     return Question(int(random.choice(places)), MEASURE, 1 / len(places))
 
 
-def _to_learn(pairs: Candidates, answers: Sequence[Answer], left: NDArray[np.bool_], random: np.random.Generator) -> Question:
+def _to_learn(pairs: Candidates, answers: Sequence[Answer], left: Mask, random: np.random.Generator) -> Question:
     """A random one, or in turns one whose cosine is around the boundary."""
     places, scores = np.flatnonzero(left), pairs.scores
     if sum(answer.why == LEARN for answer in answers) % 2:
@@ -147,7 +146,7 @@ def _to_learn(pairs: Candidates, answers: Sequence[Answer], left: NDArray[np.boo
     return Question(int(places[np.abs(scores[places] - random.uniform(low, high)).argmin()]), LEARN)
 
 
-def _fresh(pairs: Candidates, answers: Sequence[Answer], left: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _fresh(pairs: Candidates, answers: Sequence[Answer], left: Mask) -> Mask:
     """Those whose rows were not asked about just now or often, unless none is left."""
     places = [answer.place for answer in answers if answer.place >= 0]
     rows = Counter(row for place in places for row in pairs.rows(place))

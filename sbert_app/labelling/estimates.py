@@ -12,11 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.labelling.answers import AGAIN, MEASURE, Answer, one_each
 from sbert_app.labelling.choosing import STRATA, Candidates
-from sbert_app.vectors import Array, Vectors
+from sbert_app.vectors import Array, Integers, Mask, Vectors
 from sbert_app.wording import amount
 
 DRAWS, THRESHOLDS = 1_000, 41
@@ -107,7 +106,7 @@ def estimate(pairs: Candidates, answers: Sequence[Answer]) -> Estimate | None:
     return Estimate(curve, curve[int(np.argmax(f1))], int(same.sum()), int((~same).sum()))
 
 
-def _chance_by_cosine(scores: Vectors, places: NDArray[np.int64], same: NDArray[np.bool_]) -> Array:
+def _chance_by_cosine(scores: Vectors, places: Integers, same: Mask) -> Array:
     """For each candidate the chance that it is the same, (m,), by a logistic curve through the answers."""
     from sklearn.linear_model import LogisticRegression
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.mapping.projection import Points, flat
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Integers, Vectors
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -45,7 +45,7 @@ class Clustering:
         return int(self.labels.max(initial=OUTLIER)) + 1
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Integers:
         """Rows of each cluster, (count,)."""
         return np.bincount(self.labels[self.labels >= 0], minlength=self.count)
 
@@ -53,7 +53,7 @@ class Clustering:
     def outliers(self) -> int:
         return int((self.labels == OUTLIER).sum())
 
-    def members(self, cluster: int) -> NDArray[np.int64]:
+    def members(self, cluster: int) -> Integers:
         return np.flatnonzero(self.labels == cluster)
 
 
@@ -117,7 +117,7 @@ def silhouettes(vectors: Vectors, labels: Labels) -> tuple[float | None, dict[in
     return float(values.mean()), {int(c): float(values[chosen == c].mean()) for c in np.unique(chosen)}
 
 
-def sample_of(rows: int, most: int = SAMPLE) -> NDArray[np.int64]:
+def sample_of(rows: int, most: int = SAMPLE) -> Integers:
     """Sample up to `most` row numbers below `rows`, seeded, in order."""
     return np.sort(np.random.default_rng(SEED).choice(rows, min(rows, most), replace=False))
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sbert_app.mapping.clusters import Labels
 from sbert_app.mapping.word_forms import Tokens, akin
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Integers, Vectors
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -78,7 +78,7 @@ class Words:
         return partners
 
 
-def _distinctive(counts: "csr_matrix", sizes: NDArray[np.int64]) -> "csr_matrix":
+def _distinctive(counts: "csr_matrix", sizes: Integers) -> "csr_matrix":
     """The score of each word in each cluster: excess² / (uses + size), where excess is how often the word occurs in the cluster
     beyond the cluster's share of all words, uses how often it occurs anywhere, and size the cluster's sentences.
 
@@ -104,7 +104,7 @@ def _counted(rows: NDArray[np.integer], columns: NDArray[np.integer], shape: tup
     return csr_matrix((np.ones(len(rows), np.int32), (rows, columns)), shape=shape)
 
 
-def _pairs(tokens: Tokens, forms: NDArray[np.int64], rows: int) -> tuple[NDArray[np.int64], list[str], "csr_matrix"]:
+def _pairs(tokens: Tokens, forms: Integers, rows: int) -> tuple[Integers, list[str], "csr_matrix"]:
     """Pairs of words side by side, used twice or more: their words (p, 2), their most frequent spelling, their counts by row."""
     numbers, size = tokens.numbers, len(forms)
     first = np.flatnonzero(tokens.topical[:-1] & tokens.topical[1:] & (tokens.rows[:-1] == tokens.rows[1:]))

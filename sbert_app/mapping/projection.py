@@ -175,7 +175,7 @@ class Drift:
     """`kept` (n,): the share of each row's 10 nearest rows that stay, 0..1; `points` (n, 2): the second map, aligned."""
 
     points: Points
-    kept: NDArray[np.float32]
+    kept: Vectors
 
 
 def drift(points: Points, other: Points, before: Neighbours, after: Neighbours) -> Drift:

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.explain.cautions import OTHER_LANGUAGES
 from sbert_app.explain.words import FUNCTION_WORDS
+from sbert_app.vectors import Integers
 
 TAGS = "a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|pre|script|span|strong|table|td|th|tr|u|ul"
 MARKUP = re.compile(rf"</?(?:{TAGS})\b[^<>]{{0,300}}>|&?(?:\#x?\d+|amp|apos|gt|lt|nbsp|quot);|(?:https?://|www\.)\S+")
@@ -54,7 +54,7 @@ class Tokens:
         self.rows = np.repeat(np.arange(len(sentences), dtype=np.int32), np.frombuffer(lengths, np.int32))
         self.topical = np.array([_topical(word) for word in numbers] or [False])[self.numbers]  # per token
 
-    def forms(self) -> NDArray[np.int64]:
+    def forms(self) -> Integers:
         """Per distinct word the number of the most frequent form of the same word; of two as frequent ones, of the shorter."""
         uses = np.bincount(self.numbers, minlength=len(self.words)).tolist()
         number_of = {word: number for number, word in enumerate(self.words) if _topical(word)}

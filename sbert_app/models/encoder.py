@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sbert_app.explain.cautions import SAMPLE
@@ -21,7 +20,7 @@ from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import write_card
 from sbert_app.models.files.layout import WORDS, Layout, read_layout, write_layout
 from sbert_app.models.loading import fingerprint, load_transformer, load_without_weights
-from sbert_app.vectors import COSINE, Batches, Needed, Rows, Similarity, Vectors, distinct, in_order
+from sbert_app.vectors import COSINE, Batches, Mask, Needed, Rows, Similarity, Vectors, distinct, in_order
 
 WINDOW = 16_384  # sentences tokenised at a time: bounds memory, and the first batch starts at once
 SPECIAL_TOKENS = 2  # that a tokenizer adds to a sentence, at least
@@ -201,6 +200,6 @@ class Encoder(OnEngine):
         return torch.nn.functional.normalize(pooled, dim=1) if self.layout.normalize else pooled
 
 
-def _needed(needed: Needed, occurrences: Sequence[Rows], rows: Rows) -> NDArray[np.bool_]:
+def _needed(needed: Needed, occurrences: Sequence[Rows], rows: Rows) -> Mask:
     """Which of these distinct sentences are needed in any of their rows."""
     return np.array([needed(occurrences[row]).any() for row in rows.tolist()], bool)

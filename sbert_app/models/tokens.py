@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.ranking.lexical import Span, sentence_spans
 from sbert_app.models.encoder import SPECIAL_TOKENS, Encoder
-from sbert_app.vectors import Rows, Vectors, unit_rows
+from sbert_app.vectors import Integers, Rows, Vectors, unit_rows
 
 # One sentence is lost in the mean of a long passage. A question answered by the last of 240 unrelated sentences: the text is first
 # among 690 rows for 97 % of questions with passages of up to 32 tokens, 45 % with 64, none with 128. Where a text keeps to its
@@ -63,7 +63,7 @@ def is_one_piece(encoder: Encoder, word: str) -> bool:
     return len(_own(encoder.encodings([word])[0], 0)[0]) == 1
 
 
-def _own(encoding: Any, prompt: int) -> tuple[NDArray[np.int64], Offsets]:
+def _own(encoding: Any, prompt: int) -> tuple[Integers, Offsets]:
     """Of the tokens that are neither special nor of the prompt, which takes so many characters: positions, and spans after it."""
     special = np.array(encoding.special_tokens_mask, dtype=bool)
     spans = np.array(encoding.offsets, dtype=np.int64).reshape(-1, 2)

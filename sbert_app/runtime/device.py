@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.corpus.cache import EmbeddingCache
 from sbert_app.corpus.ranking.lexical import ticking
 from sbert_app.runtime.quota_usage import Usage
 from sbert_app.runtime.visitors import ASKING, Turns
 from sbert_app.step import Step, each_within
-from sbert_app.vectors import Batches, Needed, Rows, Vectors, in_order
+from sbert_app.vectors import Batches, Mask, Needed, Rows, Vectors, in_order
 
 if TYPE_CHECKING:
     from sbert_app.models.cross_encoder import Pair
@@ -196,7 +195,7 @@ class EmbeddingJob:
         finally:
             self._join(parts)
 
-    def _keep(self, kept: NDArray[np.bool_], parts: list[tuple[Rows, Path | None]]) -> int:
+    def _keep(self, kept: Mask, parts: list[tuple[Rows, Path | None]]) -> int:
         """Cache the rows that are done and not cached yet, and mark them in `kept`, (n,). How many are cached in all."""
         if len(rows := np.flatnonzero(self.done & ~kept)):
             parts.append((rows, self._save(rows)))

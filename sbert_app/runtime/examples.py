@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus, read_corpus
@@ -76,7 +75,7 @@ class ExampleCorpora:
     def references(self, encoder: "Encoder") -> References:
         """How this encoder scores the reference pairs."""
 
-        def cosines(pairs: Pairs) -> NDArray[np.float32]:
+        def cosines(pairs: Pairs) -> Vectors:
             """The cosine of each pair, rising, (n,)."""
             unit = unit_rows(self._embedder.embed(encoder, [sentence for pair in pairs for sentence in pair]))
             return np.sort(np.einsum("nd,nd->n", unit[0::2], unit[1::2]))

@@ -8,9 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sbert_app.vectors import Integers
 from sbert_app.wording import amount, row_list
 
 if TYPE_CHECKING:
@@ -54,7 +52,7 @@ class Table:
 
     name: str
     frame: "pd.DataFrame"
-    rows: NDArray[np.int64]
+    rows: Integers
     skipped: tuple[Skip, ...] = ()
     notes: tuple[str, ...] = ()
     text_bytes: int = 0  # memory of the characters of all cells, counted while reading

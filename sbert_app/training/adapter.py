@@ -9,12 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from sbert_app.evaluation.metrics import average_precision, resample_weights
 from sbert_app.training.objectives import CoSent
-from sbert_app.vectors import COSINE, Vectors
+from sbert_app.vectors import COSINE, Integers, Mask, Vectors
 
 RANK, RATE, SPREAD = 8, 0.003, 0.05  # SPREAD: of U at the start
 STEPS, MOST_STEPS = (0, 10, 20, 30), 30  # more lose what fewer have gained
@@ -31,7 +30,7 @@ class Adapter:
 
 
 @threadpool_limits.wrap(limits=1, user_api="openmp")  # type: ignore[untyped-decorator]
-def fit_adapter(first: Vectors, second: Vectors, same: NDArray[np.bool_], groups: NDArray[np.int64], seed: int = 0) -> Adapter:
+def fit_adapter(first: Vectors, second: Vectors, same: Mask, groups: Integers, seed: int = 0) -> Adapter:
     """Fit on the embeddings of n pairs, (n, dim) each, and whether they are the same, (n,).
 
     groups: (n,), equal for pairs that share a sentence: what is learnt of one would make the other easy.
@@ -54,7 +53,7 @@ def fit_adapter(first: Vectors, second: Vectors, same: NDArray[np.bool_], groups
     return Adapter(_fit(first, second, same, seed)[max(clear, key=lambda steps: tried[steps])], tried)
 
 
-def _fit(first: Vectors, second: Vectors, same: NDArray[np.bool_], seed: int) -> dict[int, Vectors]:
+def _fit(first: Vectors, second: Vectors, same: Mask, seed: int) -> dict[int, Vectors]:
     """The weight after each of STEPS."""
     one, two, label = torch.from_numpy(first), torch.from_numpy(second), torch.from_numpy(same)
     dim, weights, objective = one.shape[1], {}, CoSent()

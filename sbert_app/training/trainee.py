@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sbert_app.vectors import Rows
+from sbert_app.vectors import Integers, Rows
 
 POOL = 32  # batches whose rows are sorted by length together: enough to save padding, few enough to keep the order random
 
@@ -41,7 +40,7 @@ class Trainee(Protocol):
     encoder: Any  # whose weights they are
     module: nn.Module  # holds all trained weights
     vocabulary: Any  # the word vectors that are trained, to be restored at the end
-    lengths: NDArray[np.int64]  # tokens of each example's longest sentence, (n,)
+    lengths: Integers  # tokens of each example's longest sentence, (n,)
     towers: int  # sentences per example
 
     @property
@@ -67,7 +66,7 @@ class Trainee(Protocol):
         """Yield None per batch of dev examples, then their score."""
 
 
-def epoch_batches(lengths: NDArray[np.int64], size: int, seed: int, epoch: int) -> list[Rows]:
+def epoch_batches(lengths: Integers, size: int, seed: int, epoch: int) -> list[Rows]:
     """Batches of `size` rows (the last of a pool may be smaller), ordered by seed and epoch alone. lengths: tokens, (n,)."""
     generator = np.random.default_rng((seed, epoch))
     order = generator.permutation(len(lengths))

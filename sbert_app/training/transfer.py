@@ -26,7 +26,7 @@ from sbert_app.corpus.ranking.lexical import WORD
 from sbert_app.errors import UserError
 from sbert_app.labelled.labelled_sentences import LabelledSentences
 from sbert_app.training.linear_heads import Heads, Tick, fit_heads
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Integers, Mask, Vectors
 
 FOLDS, QUICK_FOLDS, SEED, DEV_SHARE = 10, 5, 1111, 0.05
 L2 = (1e-5, 1e-4, 1e-3, 1e-2)
@@ -36,7 +36,6 @@ MOST_STEPS = 100  # scikit-learn's default, as in SentEval
 QUICK = "quick: scikit-learn's logistic regression, "
 OF_WORDS = "tf-idf of the training rows, scikit-learn's logistic regression, "
 Targets = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Part = tuple[Mask, Mask]  # the rows to learn from, and the rows to predict
 
 # One fit at a time: the number of BLAS's threads and the filters of warnings belong to the process, and two that overlap would
@@ -176,7 +175,7 @@ def scaled(features: Vectors) -> Vectors:
     return features * np.float32(features.shape[1] ** 0.5 / length)
 
 
-def _stratified(targets: Targets, rows: NDArray[np.int64], folds: int) -> list[Mask]:
+def _stratified(targets: Targets, rows: Integers, folds: int) -> list[Mask]:
     """The rows cut in parts with the same share of each class, as masks over all rows."""
     parts = StratifiedKFold(folds, shuffle=True, random_state=SEED).split(np.zeros(len(rows)), targets[rows])
     return [np.isin(np.arange(len(targets)), rows[part]) for _, part in parts]

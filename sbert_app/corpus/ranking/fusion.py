@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.vectors import Rows
+from sbert_app.vectors import Mask, Rows, Vectors
 
 Scores = NDArray[np.float64]
 Fused = tuple[Rows, Scores]
@@ -13,7 +13,7 @@ Fused = tuple[Rows, Scores]
 WORDS_POWER, MAXSIM_SHARE = 3, 0.8  # chosen on SciFact's train claims, TREC-QA's dev part and 500 titles (docs/search.md)
 
 
-def best_rows(scores: NDArray[np.float32], top: int) -> Rows:
+def best_rows(scores: Vectors, top: int) -> Rows:
     """Rows of the largest positive scores, best first, at most `top`; equal scores in row order."""
     top = min(top, len(scores))
     if top < 1:
@@ -64,7 +64,7 @@ def best_first(scores: NDArray[np.floating]) -> Rows:
     return np.argsort(-scores, kind="stable")
 
 
-def rank_of(scores: NDArray[np.floating], row: int, mask: NDArray[np.bool_] | None = None) -> int:
+def rank_of(scores: NDArray[np.floating], row: int, mask: Mask | None = None) -> int:
     """The rank of a row by scores, (n,), from 1; equal scores rank in row order. mask: the rows that count beside itself, (n,)."""
     counted = np.ones(len(scores), dtype=bool) if mask is None else mask
     better = int((scores[counted] > scores[row]).sum())

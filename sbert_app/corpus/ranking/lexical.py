@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from sbert_app.vectors import Array, Vectors
 
 if TYPE_CHECKING:
     import bm25s
@@ -47,19 +48,19 @@ class LexicalIndex:
         scorer.index((words, numbers), show_progress=False)
         return cls(scorer)
 
-    def scores(self, query: str) -> NDArray[np.float32]:
+    def scores(self, query: str) -> Vectors:
         """One score per sentence, (n,); 0 where no word of the query occurs."""
         words = [word for word in tokenize(query) if word in self._scorer.vocab_dict]
         if not words:
             return np.zeros(self._scorer.scores["num_docs"], dtype=np.float32)
         return np.asarray(self._scorer.get_scores(words), dtype=np.float32)
 
-    def coverage(self, query: str, scores: NDArray[np.float32]) -> float:
+    def coverage(self, query: str, scores: Vectors) -> float:
         """How much of the query, by how rare its words are, the best of its scores covers, 0..1: 1 for a row that has them all."""
         all_words = float(self.rarity(tokenize(query)).sum()) * HELD_ONCE
         return min(1.0, float(scores.max(initial=0.0)) / all_words) if all_words else 0.0  # for stop words alone
 
-    def rarity(self, words: Sequence[str]) -> NDArray[np.float64]:
+    def rarity(self, words: Sequence[str]) -> Array:
         """How rare each lower-cased word is, (w,): ln(1 + (n - d + 0.5) / (d + 0.5)), held by d of n sentences; stop words: 0."""
         count, starts = int(self._scorer.scores["num_docs"]), self._scorer.scores["indptr"]
         tokens = [self._scorer.vocab_dict.get(word) for word in words]
@@ -112,7 +113,7 @@ def ticking(items: Iterable[Item], tick: Tick) -> Iterator[Item]:
 
 def tf_idf_cosines(
     columns: Sequence[Sequence[str]], tick: Tick = lambda: None, counted: Sequence[Sequence[str]] = (), **terms: Any
-) -> list[NDArray[np.float64]]:
+) -> list[Array]:
     """The cosine of each first sentence with that of every other column, (n,) each, by terms weighted by how rare they are.
 
     columns: n sentences each; counted: in which rarity is counted, by default these; terms: as of TfidfVectorizer, if not words.

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.ranking.lexical import WORD, LexicalIndex, Span, sentence_spans
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Array, Integers, Vectors
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
@@ -24,9 +24,9 @@ Rounded = tuple[NDArray[np.int8], Vectors]  # (T, dim), and what one step of eac
 class TokenMatches:
     """Of k rows and q query tokens."""
 
-    scores: NDArray[np.float64]  # weighted means of the similarities, (k,), -1..1; 0 for a row without tokens
+    scores: Array  # weighted means of the similarities, (k,), -1..1; 0 for a row without tokens
     similarities: Vectors  # the cosine of each query token with its best token of the row, (k, q)
-    tokens: NDArray[np.int64]  # which one that is, (k, q), -1 for none
+    tokens: Integers  # which one that is, (k, q), -1 for none
 
 
 def match(query: Vectors, weights: NDArray[np.floating], rows: Sequence[Vectors]) -> TokenMatches:
@@ -45,7 +45,7 @@ def match(query: Vectors, weights: NDArray[np.floating], rows: Sequence[Vectors]
     return TokenMatches(scores, similarities, tokens)
 
 
-def extent(spans: NDArray[np.int64]) -> Span:
+def extent(spans: Integers) -> Span:
     """From the first to the last character of several tokens, (t, 2)."""
     return int(spans[:, 0].min()), int(spans[:, 1].max())
 

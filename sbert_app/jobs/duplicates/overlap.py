@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.indexed import IndexedCorpus
@@ -21,7 +20,7 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Result, Step
 from sbert_app.tables import Table
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.vectors import Integers, Mask, Vectors, unit_rows
 
 OVERLAP = "overlap"  # job name
 QUERIES = 1_024  # rows per search of the index
@@ -49,9 +48,9 @@ class FileOverlap:
 
     indexed: IndexedCorpus
     other: Corpus
-    closest: NDArray[np.int64]
+    closest: Integers
     scores: Vectors
-    same: NDArray[np.bool_]
+    same: Mask
     seconds: dict[str, float] = field(default_factory=dict)
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.filters import in_words, matching_rows
@@ -22,7 +21,7 @@ from sbert_app.jobs.search.open_corpus import HINT as QUERY_HINT
 from sbert_app.jobs.search.ranked_hits import encode_query
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.vectors import Mask, Vectors, unit_rows
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
@@ -89,7 +88,7 @@ class _Search:
     top: int
     filters: Mapping[str, Any]
     ranking: str
-    mask: NDArray[np.bool_] | None
+    mask: Mask | None
 
     @property
     def depth(self) -> int:

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.vectors import Needed, Rows
+from sbert_app.vectors import Needed, Rows, Vectors
 
 GOLDEN = (5**0.5 - 1) / 2  # its multiples, modulo 1, fill 0..1 more evenly than random numbers do
 SHORT = "short"  # the name of `short_attention` in transformers
@@ -36,7 +35,7 @@ def forward_batches(
     ahead: Callable[[], int] = lambda: 0,
     foresee: Callable[[], Foresee | None] = lambda: None,
     needed: Needed | None = None,
-) -> Iterator[tuple[Rows, NDArray[np.float32]]]:
+) -> Iterator[tuple[Rows, Vectors]]:
     """Yield (row numbers, outputs), each row once; close to stop. A batch that does not fit into CUDA memory is halved.
 
     ahead: batches to start before fetching an earlier output; foresee: who is told how long it takes, if anybody; both are asked at
@@ -85,7 +84,7 @@ def _start_halving(rows: Rows, pad: Callable[[Rows], Features], start: Start) ->
     yield from _start_halving(rows[half:], pad, start)
 
 
-def _fetched(rows: Rows, fetch: Fetch) -> tuple[Rows, NDArray[np.float32]]:
+def _fetched(rows: Rows, fetch: Fetch) -> tuple[Rows, Vectors]:
     return rows, fetch().float().cpu().numpy()
 
 

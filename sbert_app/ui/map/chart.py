@@ -21,6 +21,7 @@ from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.mapping.keywords import LABEL, SEPARATOR
 from sbert_app.mapping.projection import Points
 from sbert_app.ui.kit.html import BELOW, GREY, INK, TEAL, Figure, as_text, quiet, short
+from sbert_app.vectors import Integers
 
 PALETTE = (  # of clusters and values, distinguishable on light and dark
     "#14988d", "#d97706", "#4f6fd0", "#d0455f", "#7a5cc0", "#5a8f3c", "#c2479d", "#a3584a", "#3f9fd0", "#8a8f1f",
@@ -39,7 +40,7 @@ LARGEST, SMALLEST = 8.0, 2.2  # point sizes in pixels
 FAINTEST = 0.2
 
 
-def layout_figure(points: Points, rows: NDArray[np.int64]) -> Figure:
+def layout_figure(points: Points, rows: Integers) -> Figure:
     """Points (m, 2) of these rows during the layout: uncoloured and not clickable."""
     figure = _with_overlays([_points(points, rows, len(rows), GREY, "sentences")])
     figure.update_layout(meta={"preview": True, "figure": secrets.token_hex(4)})
@@ -70,7 +71,7 @@ def _title(colours: Categories | ColourScale) -> dict[str, str]:
     return {"text": as_text(short(colours.title, 28)), "side": "top"}
 
 
-def _categories(points: Points, rows: NDArray[np.int64], categories: Categories, sentences: Sequence[str] | None) -> list[Figure]:
+def _categories(points: Points, rows: Integers, categories: Categories, sentences: Sequence[str] | None) -> list[Figure]:
     """One trace per category. Rows without one are drawn first, then the largest, below those that it would cover."""
     codes = categories.codes[rows]
     traces = []
@@ -88,7 +89,7 @@ def colour_of(code: int, numbers: int = 0) -> str:
     return PALETTE[code % len(PALETTE)] if code >= 0 else GREY
 
 
-def _scaled(points: Points, rows: NDArray[np.int64], scale: ColourScale, sentences: Sequence[str] | None) -> list[Figure]:
+def _scaled(points: Points, rows: Integers, scale: ColourScale, sentences: Sequence[str] | None) -> list[Figure]:
     """Rows with a value in its colour, drawn above those without one."""
     total, has_value = len(rows), np.isfinite(scale.values[rows])
     blank, filled = rows[~has_value], rows[has_value]
@@ -103,9 +104,7 @@ def _scaled(points: Points, rows: NDArray[np.int64], scale: ColourScale, sentenc
     return [blank_trace, trace] if len(blank) else [trace]
 
 
-def _points(
-    points: Points, rows: NDArray[np.int64], total: int, colour: str, name: str, sentences: Sequence[str] | None = None
-) -> Figure:
+def _points(points: Points, rows: Integers, total: int, colour: str, name: str, sentences: Sequence[str] | None = None) -> Figure:
     """A trace of these points. Of many, in `total`, each is small and faint: where they overlap they show how dense they lie."""
     import plotly.graph_objects as go
 

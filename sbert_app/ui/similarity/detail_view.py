@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 
 from sbert_app.explain.words import EXACT, Attribution, Link, has_content, is_special
 from sbert_app.jobs.similarity.pair import Comparison
 from sbert_app.models.files.trained_for import in_words
 from sbert_app.ui.kit import html
 from sbert_app.ui.similarity.view import TOO_LONG
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Integers, Mask, Vectors
 from sbert_app.wording import rounded
 
 MATRIX_WORDS = 26  # most rows and columns of the matrix with content; and
@@ -27,8 +26,6 @@ OTHER_WORDS = (
     "Nor does a high one prove agreement: opposites share most of their words."
 )
 BY_SCORE = "By the score alone the answer would be “{}”; because of the caution it is “{}”."
-
-Mask = NDArray[np.bool_]
 
 
 def details(result: Comparison, model: str) -> Markup:
@@ -122,7 +119,7 @@ def _matrix(attribution: Attribution, contents: tuple[Mask, Mask]) -> Markup:
     ).format(html.hint(caption), head, body)
 
 
-def _heaviest(values: Vectors, axis: int, content: Mask) -> NDArray[np.int64]:
+def _heaviest(values: Vectors, axis: int, content: Mask) -> Integers:
     """Indices of the words with the largest shares, most of them with content, in sentence order."""
     order = np.argsort(-np.abs(values).sum(axis=axis), kind="stable")
     return np.sort(np.concatenate([order[content[order]][:MATRIX_WORDS], order[~content[order]][:QUIET_WORDS]]))
