@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ BLANKS = frozenset(("", "-", "?", "n/a", "na", "nan", "none", "null"))  # no lab
 NLI_CODES, ENTAILMENT, NO_GOLD = ("0", "1", "2"), "0", "-1"  # of entailment, neutral, contradiction, as SNLI and MNLI are published
 PLAIN = {"0", "1"}, {"-1", "1"}  # numbers that everybody writes for different and the same
 ANNOTATED = re.compile(r"([-+]?\d+(?:[.,]\d+)?) ?(?:%|/ ?\d{1,3}|[-–:=] ?[^\W\d].*)")
-COMPARED, LEAST_COMPARED, SURE = 5_000, 20, 3  # pairs whose words are compared, of each label; standard errors
+COMPARED, LEAST_COMPARED, SURE = 5_000, 10, 3  # pairs whose words are compared, of each label; standard errors
 GUESSED = "The label '{}' was guessed to mean “the same”: check it (under Columns; for `train` by --same), or write “same”."
 CLOSER = "The label '{}' is taken to mean “the same”, since its pairs share more words: check it under Columns."
 OTHERS = "Beside {} there are the labels {}: they count as “different”."
@@ -84,7 +85,7 @@ def same_label(column: str, cells: Sequence[str], pairs: Sequence[Sequence[str]]
         return next(label for label in labels if label != same), TURNED.format(column)
     if all(number(label) is not None for label in labels) and {*map(meaning, labels)} not in PLAIN:
         low, second, *_ = sorted(labels, key=lambda label: number(label) or 0.0)
-        if _clearly_closer(low, second, np.array(cells, dtype=object), pairs):
+        if clearly_closer(low, second, np.array(cells, dtype=object), pairs):
             return low, CLOSER.format(low)
     answers = [label for label in labels if label.casefold() in {*YES, *NO}]
     if certain and len(answers) == 2 < len(labels):
@@ -97,10 +98,10 @@ def turned(column: str) -> bool:
     return not REVERSED_WORDS.isdisjoint(words_of(column))
 
 
-def _clearly_closer(low: str, second: str, cells: NDArray[np.object_], pairs: Sequence[Sequence[str]]) -> bool:
-    """Whether the pairs of the first label share more words than those of the second, by more than chance."""
+def clearly_closer(one: object, other: object, cells: NDArray[Any], pairs: Sequence[Sequence[str]]) -> bool:
+    """Whether the pairs of one label share more words than those of another, by more than chance. cells: their labels, (n,)."""
     shared = []
-    for label in (low, second):
+    for label in (one, other):
         rows = np.flatnonzero(cells == label)[:COMPARED].tolist()
         shared.append(np.array([_shared(pairs[0][i], pairs[1][i]) for i in rows]))
     if min(map(len, shared)) < LEAST_COMPARED:

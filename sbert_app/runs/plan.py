@@ -11,6 +11,7 @@ import numpy as np
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import KINDS
 from sbert_app.labelled.example_set import Examples
+from sbert_app.labelled.labels import clearly_closer
 from sbert_app.labelled.splits import Split
 from sbert_app.models.files.finding import NEW_POLY
 from sbert_app.models.files.listing import is_untrained
@@ -32,12 +33,13 @@ if TYPE_CHECKING:
 QUICK, THOROUGH, BEST, PAPER = "quick", "thorough", "best for my data", "as in the paper"
 PAPER_OBJECTIVES = {"scored": "regression", "labelled": "classification", "triplets": "triplet", "positives": "ranking"}
 PRESETS = (QUICK, THOROUGH, BEST, PAPER)
-TRIED = {  # by "best for my data", the first as long as none is clearly better; it is that of the other presets
+TRIED = {  # by "best for my data", the first as long as none is clearly better; it is that of the other presets, but see REFINING
     "scored": ("regression", "cosent", "angle"),
     "labelled": ("regression", "cosent", "contrastive", "guided"),
     "triplets": ("triplet", "ranking", "guided"),
     "positives": ("ranking", "guided"),
 }
+REFINING = "cosent"  # in its place where labelled pairs that are the same share more words: it refines an order that is there
 TRIAL_UPDATES = 80  # of each
 CLEARLY = 0.01  # of a dev score: half a thousandth once chose an objective that lost 4.4 points
 AVERAGE = 0.98  # of "best for my data": the mean of about the last fifty updates
@@ -101,8 +103,18 @@ class Plan:
         return best if tried and tried[best] > tried[first] + CLEARLY else first
 
 
-def preset(name: str, kind: str, examples: int, base: str, encoder: str = "") -> Plan:
-    """The plan of a preset, for this number and kind of training examples. An untrained base learns in larger steps."""
+def preset_for(examples: Examples, name: str, base: str, encoder: str = "") -> Plan:
+    """The plan of a preset for these training examples."""
+    refines = examples.kind == "labelled" and clearly_closer(1, 0, examples.gold, examples.sentences)
+    return preset(name, examples.kind, len(examples), base, encoder, refines)
+
+
+def preset(name: str, kind: str, examples: int, base: str, encoder: str = "", refines: bool = False) -> Plan:
+    """The plan of a preset, for this number and kind of training examples. An untrained base learns in larger steps.
+
+    refines: labelled pairs that are the same share more words than the others, so a trained model ranks them well before. Where
+    labels mean something else, regression teaches it, and REFINING does not (docs/evaluation.md).
+    """
     if name not in PRESETS:
         raise UserError(f"Unknown preset {name!r}. Must be one of {', '.join(PRESETS)}.")
     if name == PAPER:  # section 3.1: batch 16, Adam, 2e-5, warm-up 10 %; NLI and triplets one epoch, STSb four
@@ -110,10 +122,10 @@ def preset(name: str, kind: str, examples: int, base: str, encoder: str = "") ->
         options = TrainingOptions(epochs, batch_size=16, learning_rate=2e-5, head_rate=2e-5)
     else:
         updates, least, most = (150, 1, 10) if name == QUICK else (450, 3, 20)  # with fewer, a small file teaches little
-        objective, batch = TRIED[kind][0], 16 if examples < 2_000 else 32
+        objective, batch = REFINING if refines and not is_untrained(base) else TRIED[kind][0], 16 if examples < 2_000 else 32
         epochs = max(least, min(most, -(-updates * batch // max(1, examples))))
         options = TrainingOptions(epochs, batch_size=batch, learning_rate=5e-5, average=AVERAGE if name == BEST else 0.0)
-    tries = TRIED[kind] if name == BEST else ()
+    tries = tuple(sorted(TRIED[kind], key=lambda each: each != objective)) if name == BEST else ()
     plan = Plan(base, objective, options, learning_curve=name == PAPER or examples <= CURVE_MOST, tries=tries, encoder=encoder)
     if encoder:
         return replace(plan, objective=PAIR_OBJECTIVE, tries=(), options=replace(options, learning_rate=PAIR_RATE))

@@ -27,7 +27,7 @@ from sbert_app.labelling.answers import LEARN, NO, SAME_FROM, YES, Answer
 from sbert_app.labelling.choosing import STRATA, Candidates, next_question
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.files.finding import DEFAULT_ENCODER
-from sbert_app.runs.plan import QUICK, preset
+from sbert_app.runs.plan import QUICK, preset_for
 from sbert_app.training.adapter import fit_adapter
 from tests.benchmarks import data
 from tests.benchmarks.models import on_torch
@@ -106,7 +106,7 @@ def trained(labels: Examples, seed: int) -> Encoder:
     """The bundled model after the preset quick on these pairs, a tenth of them as dev."""
     cut = max(10, len(labels) // 10)
     learnt, dev = labels.take(np.arange(cut, len(labels))), labels.take(np.arange(cut))
-    plan = preset(QUICK, "labelled", len(learnt), DEFAULT_ENCODER)
+    plan = preset_for(learnt, QUICK, DEFAULT_ENCODER)
     return train(plan.objective, replace(plan.options, seed=seed), learnt, dev)[0]
 
 

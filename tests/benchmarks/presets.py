@@ -25,7 +25,7 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runs.execution import Execution
-from sbert_app.runs.plan import BEST, QUICK, Plan, preset
+from sbert_app.runs.plan import BEST, QUICK, Plan, preset_for
 from sbert_app.runs.records import RunResult
 from sbert_app.runs.run import Run
 from sbert_app.settings import Limits
@@ -81,7 +81,7 @@ def trained(plan: Plan, parts: Split) -> tuple[RunResult, float]:
 def cell(pool: Examples, test: Examples, seed: int) -> dict[str, object]:
     parts, results, found = split(pool, held_out=drawn(test, TEST)), dict[str, RunResult](), dict[str, object]()
     for which in (QUICK, BEST):
-        plan = preset(which, pool.kind, len(parts.train), DEFAULT_ENCODER)
+        plan = preset_for(parts.train, which, DEFAULT_ENCODER)
         plan = replace(plan, learning_curve=False, options=replace(plan.options, seed=seed))
         results[which], seconds = trained(plan, parts)
         change = results[which].verdict.changes[0]

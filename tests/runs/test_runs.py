@@ -3,24 +3,28 @@
 import json
 import os
 import shutil
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 
 import pytest
 import torch
 
 from sbert_app.errors import UserError
+from sbert_app.labelled.columns import guess_mapping
+from sbert_app.labelled.examples import read_examples
 from sbert_app.labelled.splits import split
 from sbert_app.models.files.finding import NEW_POLY
-from sbert_app.runs import execution
+from sbert_app.runs import execution, plan
 from sbert_app.runs import run as run_module
 from sbert_app.runs.execution import Clock
-from sbert_app.runs.plan import PAPER, PRESETS, QUICK, Plan, preset
+from sbert_app.runs.plan import PAPER, PRESETS, QUICK, Plan, preset, preset_for
 from sbert_app.runs.records import FINISHED, INTERRUPTED, RUNNING, Baseline, RunResult, from_json
 from sbert_app.runs.run import Run, Runs
 from sbert_app.runs.sealed_files import BEST, CHECKPOINT
+from sbert_app.settings import ASSETS, Limits
 from sbert_app.step import each_within
 from sbert_app.storage import DELETED, read_object, sweep
+from sbert_app.tables import read_table
 from sbert_app.training.options import OF_SIMILARITY, TrainingOptions
 from tests.damaging import flip
 from tests.runs.test_records import SAVED
@@ -233,6 +237,17 @@ def test_presets_fit_every_kind_and_a_poly_encoder_learns_in_the_steps_of_a_trai
     plan.check(kind)
     assert Plan.from_json(json.loads(json.dumps(asdict(plan)))) == plan
     assert plan.options == preset(name, kind, 500, "base").options and (base != NEW_POLY or plan.objective in OF_SIMILARITY)
+
+
+def test_an_order_that_is_there_is_refined_and_another_one_is_taught():
+    table = read_table(ASSETS / "labelled" / "instructions_labelled.csv", Limits())
+    taught = read_examples(table, guess_mapping(table.frame), Limits()).examples  # those of the same intent share fewer words
+    for examples, objective in ((taught, "regression"), (replace(taught, positive=1 - taught.positive), "cosent")):
+        quick, best = (preset_for(examples, name, "base") for name in (QUICK, plan.BEST))
+        assert (quick.objective, best.objective, best.tries[0]) == (objective, objective, objective)
+        assert {*best.tries} == {*plan.TRIED["labelled"]}
+        assert preset_for(examples, QUICK, "new/infersent").objective == "regression"
+        assert preset_for(examples, PAPER, "base").objective == "classification"
 
 
 def test_the_papers_preset_is_the_papers():

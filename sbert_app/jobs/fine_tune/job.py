@@ -13,7 +13,7 @@ from sbert_app.jobs.declaring.option import choice, flag, number, option, output
 from sbert_app.jobs.fine_tune import running
 from sbert_app.jobs.fine_tune.preparing import SplitChoice, TrainingData, read_training_data, roles
 from sbert_app.labelled.example_set import COLUMN, GIVEN, SENTENCES, SPLITS
-from sbert_app.runs.plan import PRESETS, QUICK, Plan, preset
+from sbert_app.runs.plan import PRESETS, QUICK, REFINING, Plan, preset, preset_for
 from sbert_app.runs.records import Baseline, DevScore, Event, Loss, RunResult, RunState, Tried
 from sbert_app.runs.result import notes, summary
 from sbert_app.runtime.workbench import Workbench
@@ -107,7 +107,7 @@ def plan_of(options: FineTuneOptions, data: TrainingData, adjust: Mapping[str, A
     """
     examples = data.split.train
     base, encoder = (options.cross_encoder, options.model) if options.cross_encoder else (options.model, "")
-    plan = preset(options.preset or QUICK, examples.kind, len(examples), base, encoder)
+    plan = preset_for(examples, options.preset or QUICK, base, encoder)
     numbers = {name: value for name in NUMBERS if (value := getattr(options, name)) is not None}
     if options.objective:
         plan = replace(plan, objective=options.objective, tries=())
@@ -137,7 +137,7 @@ def options_of(run: RunState) -> dict[str, Any] | None:
     }
     options |= {"split_column": split.column} if split.wanted == COLUMN else {"split": split.wanted}
     for name in PRESETS:
-        like = preset(name, run.kind, run.result.parts.train, plan.base, plan.encoder)
+        like = preset(name, run.kind, run.result.parts.train, plan.base, plan.encoder, plan.tries[:1] == (REFINING,))
         settings = replace(like.options, **numbers)
         if replace(like, objective=plan.objective, options=settings, learning_curve=plan.learning_curve) == plan:
             return options | {"out": "model", "preset": name}

@@ -16,7 +16,7 @@ from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
 from sbert_app.jobs.fine_tune.preparing import TrainingData, example_table
 from sbert_app.jobs.label import train_on
 from sbert_app.models.files.listing import is_untrained
-from sbert_app.runs.plan import Plan, preset
+from sbert_app.runs.plan import Plan, preset_for
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import Table, read_table
@@ -175,7 +175,7 @@ class FineTuneTab:
     def _show_preset(self, data: TrainingData, name: str, model: str, cross: str) -> Updates:
         examples, scorers = data.split.train, scorer_choices(self._bench.registry.pair_scorers(["cross-encoder"]))
         base, encoder = (cross, model) if cross and examples.kind in PAIR_KINDS else (model, "")
-        return self.plan.show(preset(name, examples.kind, len(examples), base, encoder), examples.kind, scorers)
+        return self.plan.show(preset_for(examples, name, base, encoder), examples.kind, scorers)
 
     def _on_preset(self, values: Values) -> Updates:
         data = preparing.current(values[self._session])  # not as the page has it: an event that waited may bring an older split
