@@ -242,7 +242,7 @@ def test_presets_fit_every_kind_and_a_poly_encoder_learns_in_the_steps_of_a_trai
 def test_an_order_that_is_there_is_refined_and_another_one_is_taught():
     table = read_table(ASSETS / "labelled" / "instructions_labelled.csv", Limits())
     taught = read_examples(table, guess_mapping(table.frame), Limits()).examples  # those of the same intent share fewer words
-    for examples, objective in ((taught, "regression"), (replace(taught, positive=1 - taught.positive), "cosent")):
+    for examples, objective in ((taught, "regression"), (replace(taught, positive=taught.labels.index("opposite")), "cosent")):
         quick, best = (preset_for(examples, name, "base") for name in (QUICK, plan.BEST))
         assert (quick.objective, best.objective, best.tries[0]) == (objective, objective, objective)
         assert {*best.tries} == {*plan.TRIED["labelled"]}
