@@ -88,7 +88,7 @@ OBJECTIVES = {
         ),
         Objective(
             "cosent", "CoSENT", False, ("scored", "labelled"),
-            "Only the order of the scores counts: often the best ranking from thousands of pairs, but cosines may crowd together.",
+            "Only the order of the scores counts: it refines an order that is nearly right, but cosines may crowd together.",
         ),
         Objective(
             "ranking", "Multiple negatives ranking", False, ("positives", "triplets", "labelled"),
