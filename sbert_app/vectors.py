@@ -1,6 +1,6 @@
 """Arrays of embeddings and row numbers, and the cosine. Scores lie in -1..1, higher is closer."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -12,7 +12,6 @@ Integers = NDArray[np.int64]
 Rows = Integers
 Mask = NDArray[np.bool_]
 Batches = Iterator[tuple[Rows, Vectors]]  # row numbers, and what was computed of them
-Needed = Callable[[Rows], Mask]  # which of these rows are still to be computed
 Value = TypeVar("Value", bound=Hashable)
 
 

@@ -83,8 +83,8 @@ class Growing:
     lexical: LexicalIndex
     static: StaticVectors
     encode: Callable[[list[str]], tuple[Vectors, list[Vectors]]]  # k sentences -> (k, dim), and each one's own token vectors
-    indexed: Vectors  # rows of any length, (n, dim), which the indexing writes, and what is read here: it reads none again
-    has: Mask  # which of them are written, (n,)
+    indexed: Vectors  # rows of any length, (n, dim), which the indexing writes
+    has: Mask  # which of them it has written, (n,)
     embeddings: Vectors = field(init=False)  # unit rows, (n, dim)
     done: Mask = field(init=False)  # which of them are there, (n,)
     tokens: TokenCache = field(default_factory=TokenCache)  # of the rows that were read here
@@ -102,7 +102,7 @@ class Growing:
     @property
     def read(self) -> int:
         """How many rows the model has read."""
-        return int(self.has.sum())
+        return int((self.done | self.has).sum())
 
     @property
     def progress(self) -> str:
@@ -120,9 +120,7 @@ class Growing:
         unread = rows[~self.done[rows]]
         if len(unread):
             vectors, tokens = self.encode([self.sentences[row] for row in unread.tolist()])
-            self.indexed[unread] = vectors
-            self.has[unread] = True
-            self._take_indexed()
+            self._put(unread, vectors)
             self.tokens.keep(unread.tolist(), tokens)
 
     def learn(self) -> None:
@@ -171,5 +169,8 @@ class Growing:
 
     def _take_indexed(self) -> None:
         rows = np.flatnonzero(self.has & ~self.done)
-        self.embeddings[rows] = unit_rows(self.indexed[rows])
+        self._put(rows, self.indexed[rows])
+
+    def _put(self, rows: Rows, vectors: Vectors) -> None:
+        self.embeddings[rows] = unit_rows(vectors)
         self.done[rows] = True

@@ -20,7 +20,7 @@ from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import write_card
 from sbert_app.models.files.layout import WORDS, Layout, read_layout, write_layout
 from sbert_app.models.loading import fingerprint, load_transformer, load_without_weights
-from sbert_app.vectors import COSINE, Batches, Mask, Needed, Rows, Similarity, Vectors, distinct, in_order
+from sbert_app.vectors import COSINE, Batches, Rows, Similarity, Vectors, distinct, in_order
 
 WINDOW = 16_384  # sentences tokenised at a time: bounds memory, and the first batch starts at once
 SPECIAL_TOKENS = 2  # that a tokenizer adds to a sentence, at least
@@ -95,17 +95,13 @@ class Encoder(OnEngine):
         """Embed sentences in their order. n strings -> (n, dim) float32."""
         return in_order(self.stream(sentences, prompt), len(sentences), self.dim)
 
-    def stream(self, sentences: Sequence[str], prompt: str = "", needed: Needed | None = None) -> Batches:
-        """Yield (row numbers, vectors) batch by batch, computing each distinct sentence once; close the iterator to stop.
-
-        needed: which of these rows are still to be computed, asked when a batch is to be started.
-        """
+    def stream(self, sentences: Sequence[str], prompt: str = "") -> Batches:
+        """Yield (row numbers, vectors) batch by batch, computing each distinct sentence once; close the iterator to stop."""
         unique, inverse = distinct(sentences)
         occurrences = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse, minlength=len(unique)))[:-1])
         for start in range(0, len(unique), WINDOW):
             ids = self.tokenize(unique[start : start + WINDOW], prompt)
-            some = partial(_needed, needed, occurrences[start : start + WINDOW]) if needed else None
-            for rows, vectors in self.batches(ids, list(map(len, ids)), self._start, some):
+            for rows, vectors in self.batches(ids, list(map(len, ids)), self._start):
                 targets = [occurrences[start + row] for row in rows]
                 yield np.concatenate(targets), np.repeat(vectors, [len(t) for t in targets], axis=0)
 
@@ -198,8 +194,3 @@ class Encoder(OnEngine):
         """(B, T, width) token vectors -> (B, dim). Pooled in float32: bf16 sums over many tokens lose digits."""
         pooled = self.dense(POOL[self.layout.pooling](tokens.float(), features["attention_mask"]))
         return torch.nn.functional.normalize(pooled, dim=1) if self.layout.normalize else pooled
-
-
-def _needed(needed: Needed, occurrences: Sequence[Rows], rows: Rows) -> Mask:
-    """Which of these distinct sentences are needed in any of their rows."""
-    return np.array([needed(occurrences[row]).any() for row in rows.tolist()], bool)

@@ -26,10 +26,9 @@ def own_token_vectors(encoder: Encoder, sentences: Sequence[str], prompt: str = 
 
 
 def with_token_vectors(encoder: Encoder, sentences: Sequence[str], prompt: str = "") -> tuple[Vectors, list[Vectors]]:
-    """The embeddings of n sentences, (n, dim), and their `own_token_vectors`: each is read once for both."""
+    """The embeddings of n sentences, (n, dim), not normalised, and their `own_token_vectors`: each is read once for both."""
     read = list(_read(encoder, sentences, prompt))
-    vectors = np.array([encoder.pool(tokens) for tokens, _ in read])
-    return unit_rows(vectors) if encoder.layout.normalize else vectors, [own for _, own in read]
+    return np.array([encoder.pool(tokens) for tokens, _ in read]), [own for _, own in read]
 
 
 def _read(encoder: Encoder, sentences: Sequence[str], prompt: str) -> Iterator[tuple[Vectors, Vectors]]:

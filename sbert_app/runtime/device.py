@@ -17,7 +17,7 @@ from sbert_app.corpus.ranking.lexical import ticking
 from sbert_app.runtime.quota_usage import Usage
 from sbert_app.runtime.visitors import ASKING, Turns
 from sbert_app.step import Step, each_within
-from sbert_app.vectors import Batches, Mask, Needed, Rows, Vectors, in_order
+from sbert_app.vectors import Batches, Rows, Vectors, in_order
 
 if TYPE_CHECKING:
     from sbert_app.models.cross_encoder import Pair
@@ -85,14 +85,9 @@ class Device:
         with self.hold(short=True):
             return encoder.encode(sentences, prompt)
 
-    def stream(
-        self, encoder: "Encoder", sentences: Sequence[str], prompt: str = "", short: bool = False, needed: Needed | None = None
-    ) -> Batches:
-        """Embed many sentences; yield (row numbers, vectors) batch by batch. short: each batch is a short request.
-
-        needed: which of these rows are still to be computed, asked when a batch is to be started.
-        """
-        return self.each(encoder.stream(sentences, prompt, needed), short)
+    def stream(self, encoder: "Encoder", sentences: Sequence[str], prompt: str = "", short: bool = False) -> Batches:
+        """Embed many sentences; yield (row numbers, vectors) batch by batch. short: each batch is a short request."""
+        return self.each(encoder.stream(sentences, prompt), short)
 
     def scores(self, cross: "PairScorer", pairs: "Sequence[Pair]", tick: Callable[[], None] = lambda: None) -> Vectors:
         """Score pairs. n pairs -> (n,) float32. tick: after each batch, may raise."""
@@ -163,7 +158,7 @@ class Embedder:
 class EmbeddingJob:
     """`run` yields the number of sentences done after each batch; then `embeddings` (n, dim) is complete. done: which are, (n,).
 
-    Each batch is cached before it is counted: a process that is killed loses none. Rows that others have put there are not read.
+    Each batch is cached before it counts as done: a process that is killed loses none.
     """
 
     def __init__(self, device: Device, cache: EmbeddingCache, encoder: "Encoder", sentences: Sequence[str]) -> None:
@@ -174,33 +169,26 @@ class EmbeddingJob:
 
     def run(self, behind: bool = False) -> Generator[int, None, None]:
         """behind: however few sentences, they let short requests go first."""
-        missing, kept = [self._sentences[i] for i in self._missing.tolist()], self.done.copy()
+        done = self.cached
+        missing = [self._sentences[i] for i in self._missing.tolist()]
         short = not behind and sum(map(len, missing)) <= SHORT_CHARACTERS
-        prompt, needed = self._encoder.document_prompt, lambda rows: ~self.done[self._missing[rows]]
-        batches = self._device.stream(self._encoder, missing, prompt, short, needed)
+        batches = self._device.stream(self._encoder, missing, self._encoder.document_prompt, short)
         parts, joined = list[tuple[Rows, Path | None]](), time.monotonic()
-        yield self.cached
+        yield done
         try:
-            for batch, vectors in batches if len(missing) else ():
-                self.embeddings[self._missing[batch]] = vectors
-                self.done[self._missing[batch]] = True
-                yield self._keep(kept, parts)
-                if self.done.all():  # to ask for one batch too many would mean to wait for the device once more
-                    break
+            while done < len(self._sentences):  # to ask for one batch too many would mean to wait for the device once more
+                batch, vectors = next(batches)
+                rows = self._missing[batch]
+                self.embeddings[rows] = vectors
+                self.done[rows] = True
+                parts.append((rows, self._save(rows)))
+                done += len(rows)
+                yield done
                 if time.monotonic() - joined > JOIN_SECONDS:
                     self._join(parts)
                     joined = time.monotonic()
-            if not kept.all():
-                yield self._keep(kept, parts)
         finally:
             self._join(parts)
-
-    def _keep(self, kept: Mask, parts: list[tuple[Rows, Path | None]]) -> int:
-        """Cache the rows that are done and not cached yet, and mark them in `kept`, (n,). How many are cached in all."""
-        if len(rows := np.flatnonzero(self.done & ~kept)):
-            parts.append((rows, self._save(rows)))
-            kept[rows] = True
-        return int(kept.sum())
 
     def _save(self, rows: Rows, instead_of: Sequence[Path] = ()) -> Path | None:
         sentences = [self._sentences[i] for i in rows.tolist()]

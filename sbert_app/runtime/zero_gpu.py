@@ -39,7 +39,7 @@ from sbert_app.settings import Settings
 from sbert_app.step import Step, each_within
 from sbert_app.timing.experiment import RaceRequest
 from sbert_app.timing.race import RaceState
-from sbert_app.vectors import Batches, Needed, Vectors, in_order
+from sbert_app.vectors import Batches, Vectors, in_order
 
 log = logging.getLogger(__name__)
 
@@ -74,11 +74,9 @@ class ZeroGpu(Device):
             return super().encode(encoder, sentences, prompt)
         return in_order(self.stream(encoder, sentences, prompt), len(sentences), encoder.dim)
 
-    def stream(
-        self, encoder: Encoder, sentences: Sequence[str], prompt: str = "", short: bool = False, needed: Needed | None = None
-    ) -> Batches:
+    def stream(self, encoder: Encoder, sentences: Sequence[str], prompt: str = "", short: bool = False) -> Batches:
         if short:
-            return super().stream(encoder, sentences, prompt, short, needed)
+            return super().stream(encoder, sentences, prompt, short)
         return self._compute(loan.EMBED, encoder, sentences, lambda part: encoder.stream(part, prompt), prompt)
 
     def pairs(self, cross: PairScorer, pairs: Sequence[Pair]) -> Batches:

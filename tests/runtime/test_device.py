@@ -3,7 +3,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
-import numpy as np
 import pytest
 
 from sbert_app.corpus.cache import EmbeddingCache
@@ -142,19 +141,6 @@ def test_what_was_embedded_is_on_disk_while_its_job_goes_on_and_in_one_piece_aft
             _, known = EmbeddingCache(tmp_path).lookup(encoder.fingerprint, sentences, encoder.dim)
             assert known.sum() == done
     assert len(list((tmp_path / encoder.fingerprint).iterdir())) == 1
-
-
-def test_what_others_put_there_is_not_read_but_counted_and_cached(device, encoder, tmp_path):
-    sentences = [f"a letter about number {number % 150}" for number in range(200)]
-    job = Embedder(device, EmbeddingCache(tmp_path)).job(encoder, sentences)
-    others = np.array([3, 60, 149])  # the text of 3 is that of 153 too, which is needed
-    with closing(job.run()) as steps:
-        assert next(steps) == 0
-        job.embeddings[others], job.done[others] = 7, True
-        assert [*steps][-1] == 200
-    assert (np.flatnonzero((job.embeddings == 7).all(axis=1)) == [60, 149]).all()
-    kept, known = EmbeddingCache(tmp_path).lookup(encoder.fingerprint, sentences, encoder.dim)
-    assert known.all() and (kept[60] == 7).all()
 
 
 def test_who_gives_up_waiting_is_not_handed_the_device(device, monkeypatch):

@@ -18,11 +18,11 @@ class Recording:
     def __init__(self, encoder: Encoder) -> None:
         self._encoder, self.dim, self.calls = encoder, encoder.dim, []
 
-    def stream(self, sentences, prompt="", needed=None):
+    def stream(self, sentences, prompt=""):
         self.calls.append(list(sentences))
         if "broken" in sentences:
             raise RuntimeError("a fault of the model")
-        return self._encoder.stream(sentences, prompt, needed)
+        return self._encoder.stream(sentences, prompt)
 
 
 @pytest.fixture

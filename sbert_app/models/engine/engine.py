@@ -33,7 +33,7 @@ from sbert_app.models.engine.forward import (
 from sbert_app.models.engine.hardware import Hardware, cores
 from sbert_app.models.engine.packing import Packing, with_positions
 from sbert_app.models.files.layout import length_limit
-from sbert_app.vectors import Batches, Needed, Rows
+from sbert_app.vectors import Batches, Rows
 
 Finish = Callable[[Tensor, Features], Tensor]  # a transformer's outputs and its inputs -> what is asked of it
 TOKENS = 500  # padded tokens per batch at most; 500 to 1,500 measured alike on 2 cores, and the smaller one lets others in sooner
@@ -190,10 +190,10 @@ class OnEngine:
         ids = pad_rows(rows, self.tokenizer.pad_token_id or 0, device)
         return {"input_ids": ids, "attention_mask": attention_mask(rows, device)}
 
-    def batches(self, rows: Sequence[Any], lengths: Sequence[int], start: Start, needed: Needed | None = None) -> Batches:
+    def batches(self, rows: Sequence[Any], lengths: Sequence[int], start: Start) -> Batches:
         """Compute rows that `pad` takes, of so many tokens each; yield (row numbers, outputs) batch by batch."""
         cut, ahead, foresee = self.engine.cut(lengths), lambda: self.engine.ahead, lambda: self.foresee
-        return forward_batches(cut, lambda numbers: self.pad([rows[i] for i in numbers]), start, ahead, foresee, needed)
+        return forward_batches(cut, lambda numbers: self.pad([rows[i] for i in numbers]), start, ahead, foresee)
 
     def on_torch(self, rows: Sequence[Any], lengths: Iterable[int], forward: Forward) -> Batches:
         """As `batches`, by this function of a model that is being trained, one batch after the other."""

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.vectors import Needed, Rows, Vectors
+from sbert_app.vectors import Rows, Vectors
 
 GOLDEN = (5**0.5 - 1) / 2  # its multiples, modulo 1, fill 0..1 more evenly than random numbers do
 SHORT = "short"  # the name of `short_attention` in transformers
@@ -34,18 +34,16 @@ def forward_batches(
     start: Start,
     ahead: Callable[[], int] = lambda: 0,
     foresee: Callable[[], Foresee | None] = lambda: None,
-    needed: Needed | None = None,
 ) -> Iterator[tuple[Rows, Vectors]]:
     """Yield (row numbers, outputs), each row once; close to stop. A batch that does not fit into CUDA memory is halved.
 
     ahead: batches to start before fetching an earlier output; foresee: who is told how long it takes, if anybody; both are asked at
-    each batch: the engine may change between two. needed: the other rows of a batch are left out when it is to be started.
+    each batch: the engine may change between two.
     """
     started: deque[tuple[Rows, Fetch]] = deque()
     try:
         for rows in _timed(batches, foresee):
-            left = rows[needed(rows)] if needed else rows
-            for part in _start_halving(left, pad, start) if len(left) else ():
+            for part in _start_halving(rows, pad, start):
                 started.append(part)
                 if len(started) > ahead():
                     yield _fetched(*started.popleft())

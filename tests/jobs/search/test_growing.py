@@ -119,18 +119,6 @@ def test_a_row_is_read_once_for_its_embedding_and_its_tokens(bench, unread, monk
     assert read == [QUERIES[0]] and all(hit.matches for hit in hits)
 
 
-def test_what_a_query_read_is_not_read_again_by_the_indexing(bench, unread):
-    session, steps = unread
-    search(bench, session, QUERIES[0], 5)
-    growing = session.corpus().growing
-    read = np.flatnonzero(growing.has)
-    texts = [growing.sentences[row] for row in read.tolist()]
-    np.testing.assert_allclose(growing.indexed[read], bench.registry.encoder().encode(texts), atol=5e-3)
-    growing.indexed[read] *= -1  # read again they would be right
-    *_, last = steps
-    assert (last.result.embeddings[read] * growing.embeddings[read]).sum(axis=1).max() < -0.99
-
-
 def test_copies_of_a_text_do_not_crowd_out_other_hits(bench, reading, texts):
     session, _, _ = reading(["I was charged two times."] * 300 + texts[:300])
     hits = search(bench, session, QUERIES[0], 10).hits
