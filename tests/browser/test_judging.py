@@ -4,6 +4,7 @@ import csv
 
 from playwright.sync_api import Page, expect
 
+from sbert_app.ui.search.below_hits import LEAST
 from tests.browser.chromium import go_to, put_on
 from tests.browser.corpus import open_example
 from tests.browser.downloads import saved, saved_rows
@@ -28,11 +29,12 @@ def judge(page: Page, hit: int, name: str) -> None:
     expect(button).to_have_attribute("aria-pressed", "true")
 
 
-def test_all_rows_above_a_score_are_counted_and_saved(shared_page):
-    page = shared_page
+def test_all_rows_above_a_score_are_counted_and_saved(page):
     searched(page)
     page.get_by_role("button", name="All rows above a score").click()
-    page.locator("#least input").fill("0.25")
+    least = page.locator("#least input")
+    expect(least).not_to_have_value(f"{LEAST}")  # the corpus's own is there, which would overwrite what is typed
+    least.fill("0.25")
     page.locator("#count-above").click()
     answer = page.locator("#above-answer")
     expect(answer).to_contain_text("a cosine of at least 0.25")
