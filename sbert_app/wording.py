@@ -59,6 +59,11 @@ def amount(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {plural(count, one, many or f'{one}s')}"
 
 
+def few(names: Sequence[str], most: int = 4) -> list[str]:
+    """Names of columns, in the place of all but the first where there are many how many these are: "25 more columns"."""
+    return [*names] if len(names) <= most else [*names[: most - 1], f"{len(names) - most + 1:,} more columns"]
+
+
 def short(text: str, most: int) -> str:
     """A text cut to `most` characters, the last of which is then "…"."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"

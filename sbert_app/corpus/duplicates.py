@@ -14,7 +14,8 @@ import numpy as np
 from sbert_app.corpus.groups import Grouping, Neighbourhoods
 from sbert_app.corpus.mining import SimilarPairs, mine
 from sbert_app.corpus.vector_index import VectorIndex
-from sbert_app.explain.cautions import in_short
+from sbert_app.explain.cautions import IN_SHORT, NUMBERS, in_short
+from sbert_app.explain.quantities import quantities
 from sbert_app.step import Step
 from sbert_app.vectors import Mask, Rows, Vectors, distinct
 
@@ -41,9 +42,15 @@ class Verdicts:
     score: Vectors  # to the representative
 
     def unlike(self, texts: Sequence[str]) -> dict[int, str]:
-        """Of rows that go, what the score does not tell, such as another number than in the row that stays in their place."""
+        """Of rows that go, what the score does not tell, such as a number that the row that stays in their place has not."""
         pairs = [(row, texts[row], texts[self.representative[row]]) for row in np.flatnonzero(~self.keep).tolist()]
-        return {row: what for row, text, other in pairs if text != other and (what := in_short(other, text))}
+        return {row: what for row, text, other in pairs if text != other and (what := in_short(other, text) or _more(text, other))}
+
+
+def _more(text: str, other: str) -> str:
+    """The mark of a text with a number that the other has not, as an order's, "" for none."""
+    numbers, others = ({(each.kind, each.value) for each in quantities(sentence)} for sentence in (text, other))
+    return IN_SHORT[NUMBERS] if numbers - others else ""
 
 
 @dataclass(frozen=True)

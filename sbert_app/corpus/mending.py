@@ -11,7 +11,7 @@ import pandas as pd
 
 from sbert_app.corpus.reader import joined
 from sbert_app.corpus.values import UNCLEAR, UNREADABLE, Values, read
-from sbert_app.explain.cautions import is_foreign
+from sbert_app.explain.cautions import in_latin, is_foreign
 from sbert_app.tables import Skip, Table
 from sbert_app.vectors import Integers, Mask
 from sbert_app.wording import amount, plural, short
@@ -115,7 +115,7 @@ def findings(table: Table, columns: Sequence[str]) -> Iterator[Finding]:
     for column, cells in table.frame.drop(columns=list(columns)).items():
         if (dates := in_iso(cells)) is not None:
             yield from _dates(table, str(column), *dates)
-    foreign = texts.str.slice(0, BEGINNING).map(is_foreign).to_numpy(bool)
+    foreign = texts.str.slice(0, BEGINNING).map(lambda text: is_foreign(text) or not in_latin(text)).to_numpy(bool)
     if foreign.any():
         text = f"At least {amount(foreign.sum(), 'row does', 'rows do')} not look English, which a model for English hardly reads"
         yield Finding(text, table.rows[foreign], _pairs(texts[foreign], texts[foreign]))

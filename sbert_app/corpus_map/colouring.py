@@ -85,13 +85,16 @@ def colouring(corpus_map: CorpusMap, by: str = CLUSTERS) -> Categories | ColourS
 def by_cluster(corpus_map: CorpusMap) -> list[dict[str, float | None]]:
     """Of each cluster, and last of the outliers: "column: value", how many of its rows have a value, and "column, mean" of numbers.
 
-    Values are counted in columns of at most MOST_CATEGORIES. A mean is None where no row has a number.
+    Values are counted in columns of at most MOST_CATEGORIES. A mean is None where no row has a number. A column in which no value
+    occurs twice may number the rows: only such numbers as 12.5 have a mean.
     """
     clustering, metadata = corpus_map.clustering, corpus_map.projection.indexed.corpus.metadata
     groups = np.where(clustering.labels < 0, clustering.count, clustering.labels)
     records: list[dict[str, float | None]] = [{} for _ in range(clustering.count + 1)]
-    for name in metadata.columns[[not metadata[name].is_unique for name in metadata.columns]]:
+    for name in metadata.columns:
         colours, column = _column(name, metadata[name]), read(metadata[name])
+        if metadata[name].is_unique and (column is None or not (column.values % 1 > 0).any()):
+            continue
         counts: dict[str, list[float | None]] = {}
         if isinstance(colours, Categories) and (colours.codes >= 0).all():
             for code, value in enumerate(colours.names):

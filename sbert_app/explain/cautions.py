@@ -78,8 +78,7 @@ def unread(sentence: str, tokens: TokenVectors, a_sample_word: float) -> str:
         return ""
     letters = sum(character.isalpha() for word, _ in written for character in word)
     count = sum(count for _, count in written)
-    latin = sum(character.isascii() or "\u00c0" <= character <= "\u024f" for character in sentence if character.isalpha())
-    is_latin = latin >= letters / 2
+    is_latin = in_latin(sentence)
     if tokens.unknown >= (UNKNOWN_SHARE if is_latin else UNKNOWN_SHARE_ELSEWHERE) * len(written):
         return "has signs that are not in this model's vocabulary" if tokens.unknown else ""
     if letters < LEAST_LETTERS:
@@ -92,6 +91,12 @@ def unread(sentence: str, tokens: TokenVectors, a_sample_word: float) -> str:
         return ""
     foreign = is_foreign(sentence, short=fragmented and len(written) <= SHORT)
     return "is not in English, and this model knows few of its words" if foreign else ""
+
+
+def in_latin(sentence: str) -> bool:
+    """Whether at least half of its letters are Latin ones."""
+    latin = [character.isascii() or "\u00c0" <= character <= "\u024f" for character in sentence if character.isalpha()]
+    return 2 * sum(latin) >= len(latin)
 
 
 def is_foreign(sentence: str, short: bool = False) -> bool:

@@ -15,6 +15,7 @@ SEEN = "{} was trained on {:,} of the {:,} pairs of {}: its figure there says no
 SEEN_SHARE = 0.01  # of a data set's pairs: fewer hardly change a figure, and even published parts share a few
 SEEN_MARK = "†"  # beside such a figure
 ALL_PAIRS = 10_000  # sentences, as in the paper
+ALL_TEXTS = "queries and documents"  # the time of a ranking is that of reading both
 Place = tuple[str, int]  # a system's name and a data set's number
 
 
@@ -116,7 +117,8 @@ class Grid:
     @property
     def unit(self) -> str:
         """What `speed` counts, such as "pairs"; "" before there is a figure."""
-        return next((UNITS[self.data_sets[number].task] for number in self._timed), "")
+        task = next((self.data_sets[number].task for number in self._timed), "")
+        return ALL_TEXTS if task == RETRIEVAL else UNITS.get(task, "")
 
     def speed(self, system: str) -> float:
         """Examples a second, the same examples for each system; 0 where it has none, or was too quick to measure."""
@@ -124,14 +126,14 @@ class Grid:
         for number in self._timed:
             if cell := self.measured.get((system, number)):
                 data = self.data_sets[number]
-                examples += data.size if data.task == RETRIEVAL else cell.sentences / len(data.columns)
+                examples += cell.sentences / (1 if data.task == RETRIEVAL else len(data.columns))
                 seconds += cell.seconds
         return examples / seconds if seconds > 0 else 0.0
 
     def all_pairs_seconds(self, system: str) -> float | None:
         """Seconds for comparing ALL_PAIRS sentences all with all, extrapolated from `speed`; None where it does not say."""
         speed, columns = self.speed(system), max((len(self.data_sets[number].columns) for number in self._timed), default=0)
-        if not speed or self.unit == "queries":
+        if not speed or self.unit == ALL_TEXTS:
             return None
         if any(cell.apart for (name, number), cell in self.measured.items() if name == system and number in self._timed):
             return ALL_PAIRS / (speed * columns)  # it reads each sentence once; its cosines are left out

@@ -165,7 +165,7 @@ def train_on(bench: Workbench, session: Session) -> preparing.TrainingData:
     current = labelling.labelling(session)
     name = f"labels of {current.corpus.name}"
     measured = as_table(name, current.answers, (MEASURE,))
-    held_out = len(measured.rows) >= LEAST_ROWS and len(set(measured.frame["label"])) > 1
+    held_out = len(measured.rows) >= LEAST_ROWS and measured.frame.iloc[:, 2].nunique() > 1
     notes = [*current.remarks, *([] if held_out else [ALL_SPLIT])]
     learnt = replace(as_table(name, current.answers, (LEARN,) if held_out else (LEARN, MEASURE)), notes=tuple(notes))
     if (count := len(learnt.rows)) < LEAST_ROWS:

@@ -128,10 +128,10 @@ def answer(session: Session, label: Any, count: Any, seconds: Any = 0.0) -> Labe
 
 
 def record(session: Session, answers: Mapping[str, Any]) -> Labelling:
-    """Answer several of the next questions at once, or correct labels, by the places of the pairs. All or none are kept."""
+    """Answer several of the next questions, or correct labels (of a pair asked twice the first), by their places: all or none."""
     before = labelling(session)
     asked = {str(question.place): question for question in questions(before.pairs, before.answers, BATCH)}
-    known = {str(given.place): number for number, given in enumerate(before.answers) if given.place >= 0}
+    known = {str(given.place): number for number, given in reversed([*enumerate(before.answers)]) if given.place >= 0}
     if unknown := answers.keys() - asked.keys() - known.keys():
         raise UserError(
             f"Pair {min(unknown)!r} is neither asked now nor labelled. Ask for pairs to label, and answer by their ids."

@@ -16,7 +16,7 @@ SAME = (
 DIFFERENT = "different no false n f not_duplicate dissimilar contradiction opposite negative ungleich nein low 👎".split()
 DENIALS = "not ", "not_", "not-", "non", "non-", "un", "dis", "no ", "no_"  # before another label
 REVERSED_WORDS = {"different", "dissimilar", "distinct", "distance"}  # in the name of a column where a high value means different
-BLANKS = frozenset(("", "-", "?", "n/a", "na", "nan", "none", "null"))  # no label, in lower case
+BLANKS = frozenset(("", "-", "?", "n/a", "na", "nan", "none", "null", "cannot say"))  # no label, in lower case
 NLI_CODES, ENTAILMENT, NO_GOLD = ("0", "1", "2"), "0", "-1"  # of entailment, neutral, contradiction, as SNLI and MNLI are published
 PLAIN = {"0", "1"}, {"-1", "1"}  # numbers that everybody writes for different and the same
 ANNOTATED = re.compile(r"([-+]?\d+(?:[.,]\d+)?) ?(?:%|/ ?\d{1,3}|[-–:=] ?[^\W\d].*)")
@@ -90,7 +90,9 @@ def same_label(column: str, cells: Sequence[str], pairs: Sequence[Sequence[str]]
     answers = [label for label in labels if label.casefold() in {*YES, *NO}]
     if certain and len(answers) == 2 < len(labels):
         return same, OTHERS.format(" and ".join(answers), ", ".join(label for label in labels if label not in answers))
-    return same, "" if certain else GUESSED.format(same)
+    more = [label for label in labels if label != same and same.casefold() in words_of(label)]  # such as "very high" beside "high"
+    doubted = not all(label.casefold().startswith(DENIALS) for label in more)
+    return same, GUESSED.format(same) if doubted or not certain else ""
 
 
 def turned(column: str) -> bool:

@@ -125,11 +125,15 @@ def one_each(answers: Iterable[Answer]) -> list[Answer]:
 
 
 def as_table(name: str, answers: Sequence[Answer], why: Sequence[str]) -> Table:
-    """The labels asked for one of these reasons: sentence1, sentence2 and label. Beside grades yes counts as 5 and no as 0."""
+    """The labels asked for one of these reasons: sentence1, sentence2 and label; or score, where one of all answers is a grade.
+
+    Then yes counts as 5 and no as 0. Few grades under another name would be read as labels.
+    """
+    graded = any(answer.label in GRADES for answer in answers)
+    scores = {YES: GRADES[-1], NO: GRADES[0]} if graded else {}
     chosen = [answer for answer in one_each(answers) if answer.why in why]
-    grades = {YES: GRADES[-1], NO: GRADES[0]} if any(answer.label in GRADES for answer in chosen) else {}
-    lines = [[answer.sentence1, answer.sentence2, grades.get(answer.label, answer.label)] for answer in chosen]
-    frame = pd.DataFrame(lines, columns=list(FIELDS[:3]), dtype=str)
+    lines = [[answer.sentence1, answer.sentence2, scores.get(answer.label, answer.label)] for answer in chosen]
+    frame = pd.DataFrame(lines, columns=[*FIELDS[:2], "score" if graded else FIELDS[2]], dtype=str)
     return Table(name, frame, np.arange(1, len(frame) + 1))
 
 

@@ -165,6 +165,7 @@ class RunInfo:
     file: str = ""
     fingerprint: str = ""
     has_checkpoint: bool = False
+    named: Mapping[str, str] | None = field(default_factory=dict)  # options by which a command reads them in it, None: none do
 
     @property
     def live(self) -> bool:

@@ -7,7 +7,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -39,8 +39,10 @@ class Run(RunFiles):
         self.id, self.model = folder.name, folder / "model"
 
     @classmethod
-    def create(cls, home: Path, name: str, owner: str, plan: Plan, split: Split, file: str = "") -> "Run":
-        """Write a new run, not started yet. Its random id is secret: hosted, it gives access to the run. file: of the examples."""
+    def create(
+        cls, home: Path, name: str, owner: str, plan: Plan, split: Split, file: str = "", named: Mapping[str, str] | None = None
+    ) -> "Run":
+        """Write a run, not started yet. Its random id is secret: hosted, it gives access to the run. file, named: in RunInfo."""
         run = cls(home / f"{time.strftime('%Y-%m-%d')}-{secrets.token_hex(8)}")
         examples = split.train
         facts = {
@@ -57,6 +59,7 @@ class Run(RunFiles):
             "shared": split.shared,
             "split": asdict(split.separation),
             "file": file,
+            "named": named,
         }
         with writing("The run"), storage.atomic_folder(run.folder) as folder:
             to_frame(split).to_parquet(folder / EXAMPLES, index=False)
@@ -119,9 +122,9 @@ class Run(RunFiles):
             state, message = self._written_state()  # it may have ended between the two looks
             state = records.INTERRUPTED if state in (records.RUNNING, records.WAITING) else state
         name, created, owner, fingerprint = (facts[key] for key in ("name", "created", "owner", "fingerprint"))
-        file = str(facts.get("file", ""))
+        file, named = str(facts.get("file", "")), facts.get("named", {})
         has_model = (self.model / "config.json").is_file()  # after the state: a run that has ended has had its model before
-        return RunInfo(self.id, name, state, message, created, owner, has_model, file, fingerprint, self.has_checkpoint)
+        return RunInfo(self.id, name, state, message, created, owner, has_model, file, fingerprint, self.has_checkpoint, named)
 
     def _written_state(self) -> tuple[str, str]:
         """State and message. If state.json is damaged, the state follows from the other files."""

@@ -55,6 +55,18 @@ def test_similar_rows_go_but_not_those_with_another_number(write):
     assert everything.marked == {2: "numbers or dates differ", 3: "numbers or dates differ"}
 
 
+def test_similar_rows_stay_that_have_a_number_and_the_one_to_keep_has_none(write):
+    orders = "id,text\n1,refund my order\n2,refund my order 83716\n3,refund my order 10658\n4,refund my order please\n"
+    findings = findings_of(write("a.csv", orders), remove=UNMARKED, alike=[(1, 0), (2, 0), (3, 0)])
+    assert [row["id"] for row in findings.cleaned()] == ["1", "2", "3"] and findings.spared == 2
+
+
+def test_of_many_columns_that_differ_the_first_are_named(write):
+    columns = [f"question {i}" for i in range(6)]
+    text = f"text,{','.join(columns)}\na pan,{'1,' * 5}1\na pan,{'2,' * 5}2\n"
+    assert "differs in question 0, question 1, question 2 or 3 more columns" in view.headline(findings_of(write("a.csv", text)))
+
+
 @pytest.mark.parametrize(("name", "sign"), [("a.csv", ";"), ("a.csv", "|"), ("a.csv", ","), ("a.tsv", "\t")])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_the_cleaned_file_has_the_delimiter_and_the_mark_of_the_file(tmp_path, name, sign, mark):

@@ -75,8 +75,8 @@ FILES = {
         DATES, ("at", ["2026-03-05T10:00", "2026-03-31 18:30:00", ""]),
     ),
     "languages": (
-        "text\nThe bill is wrong\nDie Rechnung ist nicht richtig\nje ne suis pas dans la maison\n",
-        [("At least 2 rows do not look English", [2, 3])], SPACES, None,
+        "text\nThe bill is wrong\nDie Rechnung ist nicht richtig\nje ne suis pas dans la maison\n請求書が違う\n42 👍\n",
+        [("At least 3 rows do not look English", [2, 3, 4])], SPACES, None,
     ),
     "all at once": (
         "text,day\na cat,2026-03-05\n<i>a</i>  cat,05.03.2026\n",

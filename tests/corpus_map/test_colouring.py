@@ -38,6 +38,8 @@ def test_three_numbers_and_more_have_colours_from_low_to_high_and_blanks_are_gre
 def test_rows_of_each_cluster_are_counted_by_value_and_numbers_averaged():
     corpus_map = with_column("stars", ["1", "2", "", "3"] + [""] * 4 + ["5"] * 4 + ["4", "1"])
     records = by_cluster(corpus_map)
+    amounts = by_cluster(with_column("amount", [f"{i}.5" for i in range(14)]))
+    assert all("amount, mean" in record for record in amounts)  # no row has another's, yet they are no numbers of rows
     assert len(records) == 4 and all(key.startswith(("team", "stars")) for key in records[0])  # no column of different values
     assert [record["team: Billing"] for record in records] == [4, 1, 0, 0]
     assert [record["team: (blank)"] for record in records] == [0, 1, 0, 0]

@@ -305,6 +305,17 @@ def test_an_answer_that_is_sent_again_changes_nothing_and_another_corrects_it(as
     assert ask().summary["same"] == 0  # kept so
 
 
+def test_a_pair_that_was_asked_twice_is_corrected_where_it_counts(ask):
+    answered: dict[str, str] = {}
+    while not (again := [pair for pair in ask(count=40).summary["pairs"] if pair["why"] == AGAIN]):
+        answered |= (new := {str(pair["id"]): "no" for pair in ask(count=40).summary["pairs"]})
+        ask(answers=new)
+    twice = str(again[0]["id"])
+    assert answered[twice] == "no"
+    ask(answers={twice: "no"})
+    assert ask(answers={twice: "yes"}).summary["same"] == 1 and ask(answers={twice: "no"}).summary["same"] == 0
+
+
 def test_what_is_wrong_with_answers_is_said_and_none_of_them_is_kept(ask):
     pair = ask(count=1).summary["pairs"][0]
     with pytest.raises(UserError, match="Pair '-7' is neither asked now nor labelled"):

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from sbert_app.errors import UserError
+from sbert_app.labelled.columns import target_kind
 from sbert_app.labelling.answers import AGAIN, FIELDS, LEARN, MEASURE, NO, UNSURE, YES, Answer, Log, as_table, read_answers
 from sbert_app.labelling.estimates import consistency
 from sbert_app.tables import Table
@@ -42,7 +43,9 @@ def test_a_table_has_each_pair_once_as_it_was_answered_first_and_beside_grades_y
     assert made.frame.to_numpy().tolist() == [["a cat", "a kitten", "yes"], ["a cat", "a dog", "no"]]
     assert as_table("labels", [FIRST, SECOND], (MEASURE,)).frame["label"].tolist() == ["no"]
     graded = as_table("labels", [FIRST, SECOND, replace(FIRST, sentence2="a lion", label="3")], (LEARN, MEASURE))
-    assert graded.frame["label"].tolist() == ["5", "0", "3"]
+    assert graded.frame["score"].tolist() == ["5", "0", "3"]
+    few = as_table("labels", [replace(FIRST, label="3"), SECOND], (MEASURE,))
+    assert few.frame["score"].tolist() == ["0"] and target_kind(graded.frame, "score") == "scored"
     assert consistency([FIRST, again]) == (1, 0) and consistency([FIRST, replace(again, label=YES)]) == (1, 1)
 
 

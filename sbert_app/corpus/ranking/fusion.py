@@ -70,9 +70,3 @@ def rank_of(scores: NDArray[np.floating], row: int, mask: Mask | None = None) ->
     better = int((scores[counted] > scores[row]).sum())
     before = scores[:row][counted[:row]]
     return 1 + better + int((before == scores[row]).sum())
-
-
-def position(rows: Rows, place: int) -> int | None:
-    """The rank of a row in a ranking, None where it is not in it."""
-    at = np.flatnonzero(rows == place)
-    return int(at[0]) + 1 if len(at) else None

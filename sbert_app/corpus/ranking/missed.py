@@ -56,10 +56,10 @@ class Miss:
     ranking: str = ""  # the ranking in force
     rank: int | None = None  # in that, None where it is not ranked
     top: int = 0  # how many hits are shown
-    of: int = 0  # how many rows are ranked
+    of: int = 0  # how many texts are ranked
     standings: tuple[Standing, ...] = ()
     words: QueryWords = QueryWords((), ())
-    filters: tuple[HidingFilter, ...] = ()  # that hide the row: then the ranks are those without filters
+    filters: tuple[HidingFilter, ...] = ()  # that hide the row: then the ranks are those without these
     missed_by_index: bool = False
     weak: float = -1.0  # the cosine that 19 of 20 related pairs exceed
     read: int = 0  # how many of the text's `length` characters the model reads

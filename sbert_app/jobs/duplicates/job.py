@@ -26,6 +26,7 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.storage import writing_to
 from sbert_app.tables import Table
+from sbert_app.wording import few
 
 # On 10,000 labelled Quora pairs: precision 0.8 and recall 0.6 at 0.85; precision 0.75 and recall 0.86 at 0.75.
 DEFAULT_THRESHOLD = 0.85  # a cosine
@@ -95,7 +96,7 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Steps:
 def _lines(findings: Findings, top: int) -> list[str]:
     grouping = findings.grouping
     differing, columns = findings.differing
-    but = f" ({differing:,} differ in {', '.join(columns)})" if differing else ""
+    but = f" ({differing:,} differ in {', '.join(few(columns))})" if differing else ""
     head = (
         f"{findings.copies:,} exact copies{but} among {len(findings.corpus):,} rows; {findings.similar:,} more rows are similar to "
         f"another (cosine >= {findings.threshold:.3g}); {len(grouping):,} groups."

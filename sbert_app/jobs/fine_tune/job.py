@@ -14,7 +14,7 @@ from sbert_app.jobs.fine_tune import running
 from sbert_app.jobs.fine_tune.preparing import SplitChoice, TrainingData, read_training_data, roles
 from sbert_app.labelled.example_set import COLUMN, GIVEN, SENTENCES, SPLITS
 from sbert_app.runs.plan import PRESETS, QUICK, REFINING, Plan, preset, preset_for
-from sbert_app.runs.records import Baseline, DevScore, Event, Loss, RunResult, RunState, Tried
+from sbert_app.runs.records import STOPPED, Baseline, DevScore, Event, Loss, RunResult, RunState, Tried
 from sbert_app.runs.result import notes, summary
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
@@ -123,9 +123,12 @@ def plan_of(options: FineTuneOptions, data: TrainingData, adjust: Mapping[str, A
 
 
 def options_of(run: RunState) -> dict[str, Any] | None:
-    """The options that train a finished run again. None if no command can: parts of their own, or settings that are no options."""
+    """The options that train a finished run again. None if no command can: a run that was stopped, parts of their own, or
+    columns and settings that are no options."""
     plan, split = run.plan, run.separation
-    if run.result is None or not run.info.file or GIVEN in (split.held_out, split.dev):
+    if run.result is None or run.info.state == STOPPED or not run.info.file or run.info.named is None:
+        return None
+    if GIVEN in (split.held_out, split.dev):
         return None
     numbers = {name: getattr(plan.options, name) for name in NUMBERS}
     options = {
@@ -140,7 +143,7 @@ def options_of(run: RunState) -> dict[str, Any] | None:
         like = preset(name, run.kind, run.result.parts.train, plan.base, plan.encoder, plan.tries[:1] == (REFINING,))
         settings = replace(like.options, **numbers)
         if replace(like, objective=plan.objective, options=settings, learning_curve=plan.learning_curve) == plan:
-            return options | {"out": "model", "preset": name}
+            return {**options, **run.info.named, "out": "model", "preset": name}
     return None
 
 

@@ -56,10 +56,18 @@ def example_table(name: str, limits: Limits) -> Table:
 def roles(table: Table, label_column: str, same: str) -> ColumnRoles:
     """The guessed roles of the columns, with the column of scores or labels, and the label of the same meaning, where named."""
     mapping = guess_mapping(table.frame)
-    if label_column:
-        (target,) = existing(table, [label_column])
+    if label_column and (target := existing(table, [label_column])[0]) != mapping.target:
         mapping = chosen_mapping(table.frame, target_kind(table.frame, target), mapping.sentences[:2], target, "")
     return replace(mapping, positive=same or mapping.positive)
+
+
+def naming(table: Table, mapping: ColumnRoles) -> dict[str, str] | None:
+    """The least that `roles` has to be told for this mapping, as options of a command; None if none give it."""
+    label, same = {"label_column": mapping.target}, {"same": mapping.positive}
+    for named in ({}, label, same, label | same):
+        if roles(table, named.get("label_column", ""), named.get("same", "")) == mapping:
+            return named
+    return None
 
 
 def read_training_data(table: Table, mapping: ColumnRoles, limits: Limits, choice: SplitChoice = AS_USUAL) -> TrainingData:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
-from sbert_app.jobs.fine_tune.preparing import TrainingData
+from sbert_app.jobs.fine_tune.preparing import TrainingData, naming
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import DAMAGED, FINISHED, INTERRUPTED, RUNNING, STOPPED, Event, RunInfo, RunState
@@ -51,7 +51,8 @@ def _check_room(bench: Workbench, owner: str, alone: bool = False) -> None:
 def create(bench: Workbench, data: TrainingData, plan: Plan, owner: str = "", name: str = "") -> Run:
     """Create a run on disk without starting it."""
     title = validation.line(name, "run's name") or Path(data.reading.name).stem
-    return Run.create(bench.settings.runs, title, _owner(bench, owner), plan, data.split, data.reading.name)
+    named = naming(data.table, data.mapping)
+    return Run.create(bench.settings.runs, title, _owner(bench, owner), plan, data.split, data.reading.name, named)
 
 
 def train_here(bench: Workbench, run: Run) -> Iterator[Event]:

@@ -11,17 +11,17 @@ from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.filters import in_words, matching_rows
 from sbert_app.corpus.hits import DEFAULT_RANKING, MAXSIM, RANKINGS
 from sbert_app.corpus.indexed import DENSE, FUSED_DEPTH, HYBRID, WORDS, IndexedCorpus, Ranking
-from sbert_app.corpus.ranking.fusion import compared_order, position, rank_of
+from sbert_app.corpus.ranking.fusion import compared_order, rank_of
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.corpus.ranking.missed import BM25, MEANING, TOGETHER, WORD_BY_WORD, HidingFilter, Miss, Standing, query_words
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import choice, json_object, option, sentence, whole
 from sbert_app.jobs.search.job import WAYS
 from sbert_app.jobs.search.open_corpus import HINT as QUERY_HINT
-from sbert_app.jobs.search.ranked_hits import encode_query
+from sbert_app.jobs.search.ranked_hits import different_texts, encode_query
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.vectors import Mask, Vectors, unit_rows
+from sbert_app.vectors import Mask, Rows, Vectors, unit_rows
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
@@ -80,7 +80,10 @@ def why_not(bench: Workbench, session: Session, asked: WhyNotOptions) -> Miss:
 
 @dataclass(frozen=True)
 class _Search:
-    """The search that missed the row. vector: of the query, (dim,); mask: which rows fit the filters, (n,), None without."""
+    """The search that missed the row. vector: of the query, (dim,); mask: which rows fit the filters, (n,), None without.
+
+    As its hits, ranks count each text once, though several rows have it.
+    """
 
     indexed: IndexedCorpus
     query: str
@@ -96,7 +99,22 @@ class _Search:
         return max(self.top, FUSED_DEPTH)
 
     def rank(self, way: str) -> Ranking:
-        return self.indexed.rank(self.vector, self.query, self.depth, self.filters, way)
+        def rows(depth: int) -> tuple[IndexedCorpus, Ranking]:
+            return self.indexed, self.indexed.rank(self.vector, self.query, depth, self.filters, way)
+
+        return different_texts(rows, self.depth)[1]
+
+    def once(self, place: int) -> Mask:
+        """Which rows stand for the texts that fit the filters, (n,): the first of each, but this one for its own."""
+        texts = self.indexed.corpus.sentences
+        fitting = range(len(texts)) if self.mask is None else np.flatnonzero(self.mask).tolist()
+        stands = {texts[row]: row for row in reversed(fitting)} | {texts[place]: place}
+        return np.isin(np.arange(len(texts)), list(stands.values()))
+
+    def position(self, rows: Rows, place: int) -> int | None:
+        """The rank of the text of this row among these rows, None where it is not there."""
+        texts = self.indexed.corpus.sentences
+        return next((rank for rank, row in enumerate(rows.tolist(), 1) if texts[row] == texts[place]), None)
 
 
 def _miss(bench: Workbench, encoder: "Encoder", search: _Search, place: int) -> Miss:
@@ -104,7 +122,9 @@ def _miss(bench: Workbench, encoder: "Encoder", search: _Search, place: int) -> 
     from sbert_app.models.tokens import characters_read, is_one_piece  # imports torch
 
     if hiding := _hiding(search, place):
-        search = replace(search, filters={}, mask=None)
+        others = {column: value for column, value in search.filters.items() if column not in {each.column for each in hiding}}
+        mask = matching_rows(search.indexed.corpus.filterable(), others).mask if others else None
+        search = replace(search, filters=others, mask=mask)
     indexed, text = search.indexed, search.indexed.corpus.sentences[place]
     standings = (*_apart(search, place), *_fused(bench, encoder, search, place))
     read = characters_read(encoder, text, encoder.document_prompt) if indexed.passages is None else len(text)
@@ -117,7 +137,7 @@ def _miss(bench: Workbench, encoder: "Encoder", search: _Search, place: int) -> 
         ranking=search.ranking,
         rank=None if missed and search.ranking == DENSE else rank,
         top=search.top,
-        of=len(indexed.corpus) if search.mask is None else int(search.mask.sum()),
+        of=int(search.once(place).sum()),
         standings=standings,
         words=query_words(search.query, text, indexed.lexical.words, read, lambda word: is_one_piece(encoder, word)),
         filters=hiding,
@@ -144,9 +164,9 @@ def _apart(search: _Search, place: int) -> tuple[Standing, Standing]:
     """By meaning alone and by words alone, among all rows that fit the filters."""
     closeness, _ = search.indexed.closeness(search.vector, np.arange(len(search.indexed.corpus)))
     cosine = search.indexed.cosines(search.vector, np.array([place]))[0][0]
-    words = search.indexed.lexical.scores(search.query)
-    by_meaning = position(search.rank(DENSE).rows, place) or rank_of(closeness, place, search.mask)  # in its order of equal rows
-    by_words = rank_of(words, place, search.mask) if words[place] > 0 else None
+    words, once = search.indexed.lexical.scores(search.query), search.once(place)
+    by_meaning = search.position(search.rank(DENSE).rows, place) or rank_of(closeness, place, once)  # in its order of equal rows
+    by_words = rank_of(words, place, once) if words[place] > 0 else None
     return (
         Standing(MEANING, by_meaning, float(cosine)),
         Standing(BM25, by_words, float(words[place]), "" if by_words else "no word in common"),
@@ -157,9 +177,10 @@ def _fused(bench: Workbench, encoder: "Encoder", search: _Search, place: int) ->
     """By meaning and words together, and with the best rows compared word by word."""
     ranked = search.rank(HYBRID)
     fused = np.zeros(len(ranked.rows)) if ranked.fused is None else ranked.fused
-    rank = position(ranked.rows, place)
+    rank = search.position(ranked.rows, place)
     outside = f"not among the best {search.depth:,} by meaning nor by words"
     together = Standing(TOGETHER, rank, float(fused[rank - 1]) if rank else None, "" if rank else outside)
+    place = int(ranked.rows[rank - 1]) if rank else place  # the row that stands for its text
     head = ranked.rows[:COMPARED].tolist()
     compared = head if place in head else [*head, place]
     _, passages = search.indexed.cosines(search.vector, np.array(compared))
@@ -169,16 +190,16 @@ def _fused(bench: Workbench, encoder: "Encoder", search: _Search, place: int) ->
     own = float(scores[head.index(place)] if place in head else scores[-1])
     order = compared_order(fused, scores[: len(head)], ranked.coverage)
     note = "" if place in head else f"not compared: only the best {COMPARED} are"
-    return together, Standing(WORD_BY_WORD, position(ranked.rows[order], place), own, note)
+    return together, Standing(WORD_BY_WORD, search.position(ranked.rows[order], place), own, note)
 
 
 def _missed_by_index(search: _Search, place: int) -> bool:
     """Whether an approximate index leaves out a row that is closer than the last one it returns."""
-    if search.indexed.index.report.kind == "exact":
-        return False
     rows = search.rank(DENSE).rows
+    if search.indexed.index.report.kind == "exact" or search.position(rows, place):
+        return False
     last = float(search.indexed.closeness(search.vector, rows)[0].min()) if len(rows) else -1.0
-    return place not in rows and float(search.indexed.closeness(search.vector, np.array([place]))[0][0]) > last + ROUNDING
+    return float(search.indexed.closeness(search.vector, np.array([place]))[0][0]) > last + ROUNDING
 
 
 WHY_NOT = Job("why_not", Needs.CORPUS, WhyNotOptions, why_not_job, "why_not", quick=True, collections=False)

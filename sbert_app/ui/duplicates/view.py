@@ -13,7 +13,7 @@ from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.step import Step
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
-from sbert_app.wording import amount, duration, plural, row_text
+from sbert_app.wording import amount, duration, few, plural, row_text
 
 NOT_YET = "Not searched yet. “Find duplicates” compares every row with every other."
 ONE_ROW = "This corpus has only one row, so it has no duplicates."
@@ -139,7 +139,7 @@ def _nothing(findings: Findings) -> str:
 def _copies(findings: Findings) -> Markup:
     if not findings.copies:
         return Markup("<b>No exact copies</b> of earlier rows.")
-    count, columns = findings.differing
+    count, columns = findings.differing[0], few(findings.differing[1])
     same, which = findings.copies - count, " or ".join(filter(None, [", ".join(columns[:-1]), *columns[-1:]]))
     parts = [f"{amount(same, 'is', 'are')} the same in every column, safe to remove"] if same else []
     parts += [f"{amount(count, 'differs', 'differ')} in {which}: look before you remove"] if count else []

@@ -192,7 +192,7 @@ def missed(miss: Miss) -> Markup:
         text = html.short(miss.sentence, TEXT_LENGTH)
         parts.append(Markup('<p class="standing-text" dir="auto"><span>row {}</span> {}</p>').format(f"{miss.row:,}", text))
     if miss.standings:
-        among = f"rank of {miss.of:,}{' without filters' if miss.filters else ''}"
+        among = f"rank of {miss.of:,}{' without what hides it' if miss.filters else ''}"
         parts.append(html.table(["ranked", among, "score"], [_standing(standing) for standing in miss.standings]))
     return Markup('<div class="standing" role="status">{}{}</div>').format(Markup().join(parts), html.notes(_notes(miss)))
 

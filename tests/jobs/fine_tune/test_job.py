@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sbert_app.errors import UserError
@@ -14,7 +15,8 @@ from sbert_app.jobs.fine_tune.job import FineTuneOptions, fine_tune, options_of,
 from sbert_app.jobs.fine_tune.preparing import AS_USUAL, SplitChoice, example_table, read_training_data
 from sbert_app.labelled.columns import guess_mapping
 from sbert_app.runs.plan import PAPER, QUICK, THOROUGH
-from sbert_app.runs.records import Parts, RunResult
+from sbert_app.runs.records import STOPPED, Parts, RunResult
+from sbert_app.tables import Table
 from tests.attacks.small_home import planned
 
 
@@ -43,7 +45,7 @@ def finished(bench, file="requests_scored.csv", choice=AS_USUAL, preset=QUICK, *
 )
 def test_its_options_make_the_same_plan(shared_bench, file, preset, changes):
     data, progress = finished(shared_bench, file, preset=preset, **changes)
-    assert plan_of(FineTuneOptions(**options_of(progress)), data) == progress.plan
+    assert plan_of(FineTuneOptions(**options_of(progress)), data) == progress.plan and progress.info.named == {}
 
 
 def test_it_splits_as_the_run_did_or_there_is_none_where_no_option_says_what_was_done(shared_bench):
@@ -58,6 +60,24 @@ def test_it_splits_as_the_run_did_or_there_is_none_where_no_option_says_what_was
     assert options_of(finished(shared_bench, "messages_triplets.csv", adjust={"margin": 0.5})[1]) is None
     _, progress = finished(shared_bench)
     assert options_of(replace(progress, result=None)) is None
+    assert options_of(replace(progress, info=replace(progress.info, state=STOPPED))) is None
+
+
+def test_its_options_read_the_same_columns_or_there_is_none(shared_bench):
+    """Of published codes of NLI the guess, entailment, stays where its own column is named."""
+    rows = range(40)
+    cells = {"premise": [f"a b {i}" for i in rows], "hypothesis": [f"c d {i}" for i in rows], "label": [f"{i % 3}" for i in rows]}
+    table = Table("nli.csv", pd.DataFrame(cells | {"other": [f"{i % 5}" for i in rows]}), np.arange(1, 41))
+    guessed = guess_mapping(table.frame)
+    assert guessed.positive == "0" and preparing.roles(table, "label", "") == guessed and preparing.naming(table, guessed) == {}
+    for named in ({"label_column": "other"}, {"same": "2"}):
+        chosen = preparing.roles(table, named.get("label_column", ""), named.get("same", ""))
+        assert chosen != guessed and preparing.naming(table, chosen) == named
+    assert preparing.naming(table, replace(guessed, sentences=guessed.sentences[::-1])) is None
+    data = read_training_data(table, chosen, shared_bench.settings.limits)
+    run = running.create(shared_bench, data, planned(data))
+    assert run.info().named == {"same": "2"}
+    running.delete(shared_bench, run.id)
 
 
 def test_a_label_that_the_file_lacks_is_refused(shared_bench):

@@ -70,6 +70,19 @@ def test_a_filter_is_named_with_the_rows_own_value_and_the_rank_without_it(share
     assert [(hiding.column, hiding.value) for hiding in answer.filters] == [("topic", "kitchen")] and answer.rank <= 10
     hidden = "Row 1 is hidden by a filter: topic: garden, but its topic is “kitchen”."
     assert answer.in_words == f"{hidden} Without it it would rank {answer.rank}."
+    assert answer.rank == why_not(shared_bench, session, KETTLE, URN, 10, {"season": "any"}).rank  # the other filter stays
+    unfiltered = search(shared_bench, session, KETTLE, 60).hits
+    assert answer.of < len(session.corpus().corpus) and answer.rank <= next(hit.rank for hit in unfiltered if hit.sentence == URN)
+
+
+def test_a_text_counts_once_as_among_the_hits(shared_bench):
+    """Of its copies whichever is asked for, and those of better texts: the second text is the second hit."""
+    session = indexed(shared_bench, [*[GUMS] * 12, MOSS, URN, GUMS, MOSS])
+    for ranking in WAYS:
+        hits = search(shared_bench, session, "bleeding gums, moss in turf", 10, {}, ranking).hits
+        for row in (13, 15, 16):
+            answer = why_not(shared_bench, session, "bleeding gums, moss in turf", str(row), 2, {}, ranking)
+            assert (answer.rank, answer.of) == (next(hit.rank for hit in hits if hit.sentence == answer.sentence), 3)
 
 
 def test_what_is_against_a_row_is_named(shared_bench, session):
