@@ -111,15 +111,15 @@ def questions(pairs: Candidates, answers: Sequence[Answer], count: int) -> list[
 def placed(answers: Sequence[Answer], corpus: Corpus, pairs: Candidates) -> list[Answer]:
     """These answers with their rows and their places among the candidates, by their texts: another model or file has others.
 
-    What was asked to measure by is to learn from where its pair was not drawn to measure by.
+    What was asked to measure by stays so where its pair is a candidate, whichever half it now is in: it was drawn at random and
+    not learnt. Others say nothing of the candidates, and are to learn from.
     """
     places = {frozenset(corpus.sentences[row] for row in pairs.rows(place)): place for place in range(len(pairs))}
     rows = dict(zip(corpus.sentences[::-1], corpus.rows[::-1].tolist(), strict=True))  # of a repeated text the first
 
     def at(given: Answer, place: int) -> Answer:
-        drawn = given.why != MEASURE or (place >= 0 and bool(pairs.measured[place]))
         row1, row2 = rows.get(given.sentence1, 0), rows.get(given.sentence2, 0)
-        return replace(given, row1=row1, row2=row2, place=place, why=given.why if drawn else LEARN)
+        return replace(given, row1=row1, row2=row2, place=place, why=LEARN if given.why == MEASURE and place < 0 else given.why)
 
     return [at(given, places.get(given.texts, -1)) for given in answers]
 
