@@ -16,7 +16,14 @@ from sbert_app.labelled import scored_pairs as wording
 from sbert_app.labelled.columns import ColumnRoles
 from sbert_app.labelled.example_set import digests, trained_on
 from sbert_app.labelled.examples import Reading, check_columns, read_examples
-from sbert_app.labelled.pair_columns import PairColumns, PairLabels, choose_pair_columns, guess_pair_columns, read_pair_labels
+from sbert_app.labelled.pair_columns import (
+    PairColumns,
+    PairLabels,
+    choose_pair_columns,
+    entailment,
+    guess_pair_columns,
+    read_pair_labels,
+)
 from sbert_app.labelled.scored_pairs import ScoredPairs, ShownPair
 from sbert_app.runtime.line import Stop, place_in_line
 from sbert_app.runtime.session import Session
@@ -143,7 +150,8 @@ def _read(bench: Workbench, table: Table, columns: PairColumns) -> Usable:
         return reading, None
     check_columns(table, [*columns.sentences, columns.labels])
     cells = dict(zip(table.rows.tolist(), table.frame[columns.labels].tolist(), strict=True))
-    return reading, read_pair_labels(columns.labels, [cells[row] for row in reading.examples.rows.tolist()])
+    labels, same = [cells[row] for row in reading.examples.rows.tolist()], entailment(table.frame, columns.labels)
+    return reading, read_pair_labels(columns.labels, labels, same)
 
 
 def _steps(

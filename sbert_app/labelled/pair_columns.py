@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 from sbert_app.corpus.text_column import words_a_cell
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import LEAST_GRADE, MOST_GRADE, guess_mapping, is_id, named_targets
-from sbert_app.labelled.labels import BLANKS, guess_positive, number
+from sbert_app.labelled.labels import blanks_among, guess_positive, number, turned
 from sbert_app.vectors import Array, Integers
 
 SAMPLE = 200  # rows
@@ -24,7 +25,10 @@ WAY_OUT = "Choose a column of numbers, or of two values such as same and differe
 
 @dataclass(frozen=True)
 class PairLabels:
-    """The labels of n rows. `gold`: (n,), higher means closer, nan for none; of two values, 1 for `positive`, else 0."""
+    """The labels of n rows. `gold`: (n,), higher means closer, nan for none; of two values, 1 for `positive`, else 0.
+
+    Where the name of the column says that a high value means different, gold is the grades with another sign.
+    """
 
     column: str
     kind: str  # GRADED or TWO_VALUED
@@ -41,8 +45,9 @@ class PairLabels:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The lowest and the highest gold value."""
-        return float(np.nanmin(self.gold)), float(np.nanmax(self.gold))
+        """The lowest and the highest grade."""
+        grades = -self.gold if turned(self.column) else self.gold
+        return float(np.nanmin(grades)), float(np.nanmax(grades))
 
 
 @dataclass(frozen=True)
@@ -124,13 +129,21 @@ def _numeric(cells: list[str]) -> bool:
     return bool(filled) and 2 * sum(number(cell) is not None for cell in filled) >= len(filled)
 
 
-def read_pair_labels(column: str, cells: Sequence[str]) -> PairLabels:
-    """Read the labels of all rows. Raises UserError if nothing can be compared with them."""
-    texts = [" ".join(cell.split()) for cell in cells]
-    filled = [text for text in texts if text.casefold() not in BLANKS]
-    if not filled:
+def entailment(frame: pd.DataFrame, column: str) -> str:
+    """The code that means "the same" where a column holds those of NLI as they are published, else ""."""
+    with suppress(UserError):  # no two columns of prose
+        guess = guess_mapping(frame)
+        return guess.positive if guess.target == column else ""
+    return ""
+
+
+def read_pair_labels(column: str, cells: Sequence[str], positive: str = "") -> PairLabels:
+    """Read the labels of all rows. Raises UserError if nothing can be compared with them. positive: `entailment`."""
+    blanks = blanks_among([*map(str.strip, cells)])
+    texts = ["" if (text := " ".join(cell.split())).casefold() in blanks else text for cell in cells]
+    if not (filled := [*filter(None, texts)]):
         raise UserError(f"The column '{column}' has no label. {WAY_OUT}")
-    return _grades(column, texts) if _numeric(filled) else _two_texts(column, texts)
+    return _grades(column, texts) if _numeric(filled) and not positive else _two_texts(column, texts, positive)
 
 
 def _grades(column: str, texts: list[str]) -> PairLabels:
@@ -138,28 +151,30 @@ def _grades(column: str, texts: list[str]) -> PairLabels:
     parsed = [number(text) for text in texts]
     gold = np.array([value if value is not None and math.isfinite(value) else np.nan for value in parsed])
     values = np.unique(gold[np.isfinite(gold)])
-    blank = sum(text.casefold() in BLANKS for text in texts)
+    blank = texts.count("")
     other = int(np.isnan(gold).sum()) - blank
     left_out = {reason: count for reason, count in (("no label", blank), ("a label that is not a number", other)) if count}
     if len(values) < 2:
-        raise _one_label(column, f"{values[0]:g}" if len(values) else texts[0])
+        raise _one_label(column, f"{values[0]:g}" if len(values) else next(filter(None, texts)))
     if len(values) > 2:
-        return PairLabels(column, GRADED, texts, gold, left_out=left_out)
-    gold = np.where(np.isnan(gold), np.nan, (gold == values[1]).astype(np.float64))
-    low, high = (f"{value:g}" for value in values)
-    return PairLabels(column, TWO_VALUED, texts, gold, high, (low,), left_out)
+        return PairLabels(column, GRADED, texts, -gold if turned(column) else gold, left_out=left_out)
+    other_value, same = values[::-1] if turned(column) else values
+    gold = np.where(np.isnan(gold), np.nan, (gold == same).astype(np.float64))
+    return PairLabels(column, TWO_VALUED, texts, gold, f"{same:g}", (f"{other_value:g}",), left_out)
 
 
-def _two_texts(column: str, texts: list[str]) -> PairLabels:
+def _two_texts(column: str, texts: list[str], positive: str = "") -> PairLabels:
     """One of the texts must mean "the same"; all others count as different."""
     first: dict[str, str] = {}
-    spelt = ["" if (key := text.casefold()) in BLANKS else first.setdefault(key, text) for text in texts]
+    spelt = [first.setdefault(text.casefold(), text) for text in texts]
     counts = Counter(filter(None, spelt))
     if len(counts) == 1:
         raise _one_label(column, next(iter(counts)))
     labels = sorted(counts)
-    positive, certain = guess_positive(labels) if len(labels) <= MOST_TEXTS else ("", False)
-    if not certain:
+    same, certain = guess_positive(labels) if len(labels) <= MOST_TEXTS else ("", False)
+    if certain and turned(column) and len(labels) == 2:
+        same = next(label for label in labels if label != same)
+    if not (positive := positive or (same if certain else "")):
         shown = ", ".join(f"'{label}'" for label, _ in counts.most_common(3))
         raise UserError(f"In the column '{column}' no label is known to mean the same; it holds {shown}. {WAY_OUT}")
     gold = np.array([np.nan if not label else float(label == positive) for label in spelt])

@@ -9,6 +9,7 @@ from sbert_app.evaluation.agreement import LabelAgreement, disagreements
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT
 from sbert_app.explain.scale import WORDS, Scale
 from sbert_app.labelled.examples import Reading
+from sbert_app.labelled.labels import turned
 from sbert_app.labelled.pair_columns import GRADED, PairColumns, PairLabels
 from sbert_app.tables import Table
 from sbert_app.vectors import Integers, Vectors
@@ -127,7 +128,8 @@ def sentence(labels: PairLabels, agreement: LabelAgreement) -> str:
         return f"Too few labels to judge the score: {count}, at least {LEAST_HELD_OUT} are needed."
     value, threshold = agreement.estimate, agreement.threshold
     if labels.kind == GRADED:
-        remark = " Higher labels have lower scores." if value.high < 0 else " It could be chance." if value.low <= 0 else ""
+        low = "Lower" if turned(labels.column) else "Higher"
+        remark = f" {low} labels have lower scores." if value.high < 0 else " It could be chance." if value.low <= 0 else ""
         return (
             f"Agreement with “{labels.column}”: Spearman ×100 is {times_100(value.value)} over {count}, "
             f"95 % interval {times_100(value.low)} to {times_100(value.high)}.{remark}"
@@ -163,8 +165,9 @@ def details(labels: PairLabels, agreement: LabelAgreement) -> str:
     interval = f"Interval: bootstrap over pairs, {agreement.resamples:,} resamples."
     if labels.kind == GRADED:
         low, high = (f"{bound:g}" for bound in labels.bounds)
+        closer = "lower" if turned(labels.column) else "higher"
         return (
-            f"Labels from {low} to {high}; higher is taken to mean closer. Spearman compares the order of the scores with that "
+            f"Labels from {low} to {high}; {closer} is taken to mean closer. Spearman compares the order of the scores with that "
             f"of the labels: 100 is the same order, 0 is none. Pearson ×100: {times_100(agreement.measures['pearson'])}. {interval}"
         )
     value, share = agreement.estimate, float(labels.gold[labels.labelled].mean())

@@ -6,7 +6,7 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.evaluation.agreement import label_agreement
-from sbert_app.labelled.pair_columns import PairColumns, choose_pair_columns, guess_pair_columns, read_pair_labels
+from sbert_app.labelled.pair_columns import PairColumns, choose_pair_columns, entailment, guess_pair_columns, read_pair_labels
 from sbert_app.labelled.scored_pairs import details, left_out, sentence
 
 PROSE = [f"The cat number {i} sat down" for i in range(12)]
@@ -73,6 +73,27 @@ def test_two_values(cells, positive, others, gold):
     labels = read_pair_labels("label", cells)
     assert (labels.kind, labels.positive, labels.others) == ("labelled", positive, others)
     assert np.array_equal(labels.gold, gold, equal_nan=True)
+
+
+def test_the_name_of_a_column_says_that_a_high_value_means_different():
+    labels = read_pair_labels("distance", ["0", "2.5", "", "9"])
+    assert labels.gold[labels.labelled].tolist() == [0, -2.5, -9] and labels.bounds == (0, 9)
+    agreement = label_agreement(labels.kind, np.array([0.9, 0.5, 0.1]), labels.gold[labels.labelled])
+    assert agreement.measures["spearman"] == pytest.approx(1)
+    assert "Labels from 0 to 9; lower is taken to mean closer" in details(labels, agreement)
+    for cells in (["0", "1", "1"], ["no", "yes", "yes"]):
+        labels = read_pair_labels("is_different", cells)
+        assert (labels.positive, labels.gold.tolist()) == (cells[0], [1, 0, 0])
+
+
+def test_published_codes_of_nli_are_entailment_and_others_and_minus_one_is_no_label():
+    cells = ["0", "1", "2", "-1"]
+    pairs = {"premise": [f"a b {i}" for i in range(4)], "hypothesis": [f"c d {i}" for i in range(4)]}
+    assert entailment(pd.DataFrame(pairs | {"label": cells}), "label") == "0"
+    assert entailment(pd.DataFrame({"text1": pairs["premise"], "text2": pairs["hypothesis"], "label": cells}), "label") == ""
+    labels = read_pair_labels("label", cells, "0")
+    assert (labels.positive, labels.others, labels.left_out) == ("0", ("1", "2"), {"no label": 1})
+    assert np.array_equal(labels.gold, [1, 0, 0, np.nan], equal_nan=True)
 
 
 @pytest.mark.parametrize(
