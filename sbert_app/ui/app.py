@@ -112,7 +112,8 @@ def build_app(bench: Workbench) -> gr.Blocks:
         # With the queue: without it Gradio does not send changed State to the page.
         runs = fine_tune.panel
         live = app.load(ensure_owner, owner, owner, **PRIVATE).then(handler(runs.attach_live), owner, runs.outputs, **PRIVATE)
-        live.then(handler(fine_tune.attach_again, early=True), [session, owner, runs.run_id], runs.outputs, **PRIVATE)
+        last = live.then(handler(fine_tune.attach_again, early=True), [session, owner, runs.run_id], runs.outputs, **PRIVATE)
+        runs.compare_after(last)
         app.unload(leave)
     app.queue(default_concurrency_limit=QUICK_AT_ONCE, max_size=MOST_QUEUED)
     take_turns(app, QUICK_OF_ONE, lambda event: visitor_of(gr.Request(event.request, session_hash=event.session_hash)).key)

@@ -149,13 +149,13 @@ def test_a_warning_of_step_1_stays_in_the_verdict(page, tmp_path, tiny):
         "Saved as letters and chosen in the header. An open corpus keeps the model it was indexed with until you index it again."
     )
     page.locator("#example-messages_triplets").click()  # the verdict stays, and says whose it is
+    other = "This run was trained on letters.csv, not on messages_triplets.csv, which is loaded in step 1."
     for line in ("#run-other-data", "#verdict-other-data"):
-        expect(page.locator(line)).to_have_text(
-            "This run was trained on letters.csv, not on messages_triplets.csv, which is loaded in step 1."
-        )
+        expect(page.locator(line)).to_have_text(other)
     page.reload()  # the run is shown again, though it is over
     arrive(page)
     expect(verdict.locator(".headline")).to_have_text(re.compile(r"^\S+ → \S+ Spearman ×100$"))
+    expect(page.locator("#verdict-other-data")).to_have_text(other)
 
 
 def test_step_1_folds_to_one_line_once_data_is_read(page, tmp_path):

@@ -58,7 +58,7 @@ class FineTuneTab:
         session = [self._session, plan.preset, self._model]
         self._session.change(handler(self._on_arrival), session, [*loaded, *data.labels.opened], **PRIVATE)
         again = [self._session, self._owner, panel.run_id]
-        self._session.change(handler(self.attach_again), again, panel.outputs, **PRIVATE)
+        panel.compare_after(self._session.change(handler(self.attach_again), again, panel.outputs, **PRIVATE))
         shown = [panel.run_id, self._owner, self._session]
         panel.run_id.change(handler(self._on_run, early=True), shown, data.summary, **PRIVATE)
         upload = data.file.upload(handler(self._on_file), [*session, data.file], loaded, **PRIVATE)
