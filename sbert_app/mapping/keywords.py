@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
 KEYWORDS = 6  # of a cluster, at most
 MANY = 10  # sentences, of which a word used once is no keyword
-NAMING = 3  # of them in its name
 SEPARATOR = " · "
-LABEL = 2  # terms of a name that no other cluster has
+LABEL = 2  # terms of a name that no other cluster has; it has one more
 # Two words are one term where they occur side by side: often enough, in most uses of the rarer and in many of the other word.
 PAIR_USES, RARER_SHARE, OTHER_SHARE = 3, 0.5, 0.25
 
@@ -132,13 +131,16 @@ def central(vectors: Vectors, labels: Labels) -> list[int]:
 
 
 def names(keywords: Sequence[Sequence[str]]) -> list[str]:
-    """A name per cluster from its first terms. Its first two are no other cluster's: where they are, the next term is used."""
+    """A name per cluster from its first terms. Its first two, and all three, are no other cluster's in any order: where they are,
+    the next term is used."""
     taken: set[frozenset[str]] = set()
     names = []
     for number, terms in enumerate(keywords, 1):
         chosen = _untaken(list(terms), taken) or [*terms[:1], f"cluster {number}"]
-        taken.add(frozenset(chosen[:LABEL]))
-        names.append(SEPARATOR.join(chosen[:NAMING]))
+        label = chosen[:LABEL]
+        third = next(([term] for term in chosen[LABEL:] if frozenset([*label, term]) not in taken), [])
+        taken |= {frozenset(label), frozenset([*label, *third])}
+        names.append(SEPARATOR.join([*label, *third]))
     return names
 
 
