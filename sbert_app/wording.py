@@ -60,7 +60,7 @@ def amount(count: int, one: str, many: str = "") -> str:
 
 
 def few(names: Sequence[str], most: int = 4) -> list[str]:
-    """Names of columns, in the place of all but the first where there are many how many these are: "25 more columns"."""
+    """Names of columns; of many the first, and how many others there are: "25 more columns"."""
     return [*names] if len(names) <= most else [*names[: most - 1], f"{len(names) - most + 1:,} more columns"]
 
 

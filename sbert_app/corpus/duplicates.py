@@ -48,7 +48,9 @@ class Verdicts:
 
 
 def _more(text: str, other: str) -> str:
-    """The mark of a text with a number that the other has not, as an order's, "" for none."""
+    """The mark of a text with a number in digits that the other has not, as an order's, "" for none."""
+    if not any(map(str.isdigit, text)):
+        return ""
     numbers, others = ({(each.kind, each.value) for each in quantities(sentence)} for sentence in (text, other))
     return IN_SHORT[NUMBERS] if numbers - others else ""
 

@@ -92,9 +92,10 @@ def by_cluster(corpus_map: CorpusMap) -> list[dict[str, float | None]]:
     groups = np.where(clustering.labels < 0, clustering.count, clustering.labels)
     records: list[dict[str, float | None]] = [{} for _ in range(clustering.count + 1)]
     for name in metadata.columns:
-        colours, column = _column(name, metadata[name]), read(metadata[name])
+        column = read(metadata[name])
         if metadata[name].is_unique and (column is None or not (column.values % 1 > 0).any()):
             continue
+        colours = _column(name, metadata[name])
         counts: dict[str, list[float | None]] = {}
         if isinstance(colours, Categories) and (colours.codes >= 0).all():
             for code, value in enumerate(colours.names):
