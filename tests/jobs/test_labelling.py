@@ -204,6 +204,16 @@ def test_a_file_of_labels_comes_back_by_its_texts_and_changes_nothing_twice(benc
     assert add(session, Table("other.csv", unknown, unknown.index.to_numpy())).answers[-1].place == -1
 
 
+def test_a_few_different_grades_are_scores_too_though_the_held_out_ones_have_another(bench, session):
+    grade(session, True)
+    label(session, 60, lambda current: "053"[len(current.answers) // 2 % 3])
+    by_measure = next(n for n, given in enumerate(labelling.labelling(session).answers) if given.why == MEASURE)
+    change(session, by_measure, "1")
+    split = train_on(bench, session).split
+    assert split.train.kind == "scored" and split.train.score_range == split.held_out.score_range == (0, 5)
+    assert {*split.train.targets} <= {0.0, 0.6, 1.0} and 0.2 in split.held_out.targets
+
+
 def test_answers_of_one_kind_are_remarked_on(session):
     (remark,) = label(session, 30, lambda _: "no").remarks
     assert remark.startswith("Hardly any pair is the same so far")
