@@ -61,8 +61,18 @@ def blanks_among(cells: Sequence[str]) -> frozenset[str]:
     return BLANKS | {NO_GOLD} if {*cells} - {""} == {NO_GOLD, *NLI_CODES} else BLANKS
 
 
-def guess_positive(labels: Sequence[str]) -> tuple[str, bool]:
-    """The label that means "the same" (by name or by excluding "different"; of numbers, the highest), and whether it is certain."""
+def guess_positive(labels: Sequence[str], column: str) -> tuple[str, bool]:
+    """The label that means "the same" (by name or by excluding "different"; of numbers, the highest), and whether it is certain.
+
+    Of two in a column whose name says that a high value means "different" it is the other.
+    """
+    same, certain = _by_name(labels)
+    if certain and len(labels) == 2 and turned(column):
+        return next(label for label in labels if label != same), True
+    return same, certain
+
+
+def _by_name(labels: Sequence[str]) -> tuple[str, bool]:
     if all(number(label) is not None for label in labels):
         return max(labels, key=lambda label: number(label) or 0.0), len(labels) == 2
     by_name = {label.lower(): label for label in labels}
@@ -80,9 +90,9 @@ def same_label(column: str, cells: Sequence[str], pairs: Sequence[Sequence[str]]
     codes of NLI, or of 1 for the same and 2 for different.
     """
     labels = sorted(set(cells))
-    same, certain = guess_positive(labels)
+    same, certain = guess_positive(labels, column)
     if turned(column) and certain and len(labels) == 2:
-        return next(label for label in labels if label != same), TURNED.format(column)
+        return same, TURNED.format(column)
     if all(number(label) is not None for label in labels) and {*map(meaning, labels)} not in PLAIN:
         low, second, *_ = sorted(labels, key=lambda label: number(label) or 0.0)
         if clearly_closer(low, second, np.array(cells, dtype=object), pairs):

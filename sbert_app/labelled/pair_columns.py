@@ -171,9 +171,7 @@ def _two_texts(column: str, texts: list[str], positive: str = "") -> PairLabels:
     if len(counts) == 1:
         raise _one_label(column, next(iter(counts)))
     labels = sorted(counts)
-    same, certain = guess_positive(labels) if len(labels) <= MOST_TEXTS else ("", False)
-    if certain and turned(column) and len(labels) == 2:
-        same = next(label for label in labels if label != same)
+    same, certain = guess_positive(labels, column) if len(labels) <= MOST_TEXTS else ("", False)
     if not (positive := positive or (same if certain else "")):
         shown = ", ".join(f"'{label}'" for label, _ in counts.most_common(3))
         raise UserError(f"In the column '{column}' no label is known to mean the same; it holds {shown}. {WAY_OUT}")

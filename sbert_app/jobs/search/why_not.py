@@ -126,7 +126,8 @@ def _miss(bench: Workbench, encoder: "Encoder", search: _Search, place: int) -> 
         mask = matching_rows(search.indexed.corpus.filterable(), others).mask if others else None
         search = replace(search, filters=others, mask=mask)
     indexed, text = search.indexed, search.indexed.corpus.sentences[place]
-    standings = (*_apart(search, place), *_fused(bench, encoder, search, place))
+    once = search.once(place)
+    standings = (*_apart(search, place, once), *_fused(bench, encoder, search, place))
     read = characters_read(encoder, text, encoder.document_prompt) if indexed.passages is None else len(text)
     missed = not search.filters and _missed_by_index(search, place)
     rank = next(standing.rank for standing in standings if standing.way == WAY_OF[search.ranking])
@@ -137,7 +138,7 @@ def _miss(bench: Workbench, encoder: "Encoder", search: _Search, place: int) -> 
         ranking=search.ranking,
         rank=None if missed and search.ranking == DENSE else rank,
         top=search.top,
-        of=int(search.once(place).sum()),
+        of=int(once.sum()),
         standings=standings,
         words=query_words(search.query, text, indexed.lexical.words, read, lambda word: is_one_piece(encoder, word)),
         filters=hiding,
@@ -160,11 +161,11 @@ def _hiding(search: _Search, place: int) -> tuple[HidingFilter, ...]:
     )
 
 
-def _apart(search: _Search, place: int) -> tuple[Standing, Standing]:
-    """By meaning alone and by words alone, among all rows that fit the filters."""
+def _apart(search: _Search, place: int, once: Mask) -> tuple[Standing, Standing]:
+    """By meaning alone and by words alone, among all texts that fit the filters."""
     closeness, _ = search.indexed.closeness(search.vector, np.arange(len(search.indexed.corpus)))
     cosine = search.indexed.cosines(search.vector, np.array([place]))[0][0]
-    words, once = search.indexed.lexical.scores(search.query), search.once(place)
+    words = search.indexed.lexical.scores(search.query)
     by_meaning = search.position(search.rank(DENSE).rows, place) or rank_of(closeness, place, once)  # in its order of equal rows
     by_words = rank_of(words, place, once) if words[place] > 0 else None
     return (
@@ -195,8 +196,7 @@ def _fused(bench: Workbench, encoder: "Encoder", search: _Search, place: int) ->
 
 def _missed_by_index(search: _Search, place: int) -> bool:
     """Whether an approximate index leaves out a row that is closer than the last one it returns."""
-    rows = search.rank(DENSE).rows
-    if search.indexed.index.report.kind == "exact" or search.position(rows, place):
+    if search.indexed.index.report.kind == "exact" or search.position(rows := search.rank(DENSE).rows, place):
         return False
     last = float(search.indexed.closeness(search.vector, rows)[0].min()) if len(rows) else -1.0
     return float(search.indexed.closeness(search.vector, np.array([place]))[0][0]) > last + ROUNDING
