@@ -44,14 +44,14 @@ class Verdicts:
     def unlike(self, texts: Sequence[str]) -> dict[int, str]:
         """Of rows that go, what the score does not tell, such as a number that the row that stays in their place has not."""
         pairs = [(row, texts[row], texts[self.representative[row]]) for row in np.flatnonzero(~self.keep).tolist()]
-        return {row: what for row, text, other in pairs if text != other and (what := in_short(other, text) or _more(text, other))}
+        return {row: what for row, text, other in pairs if text != other and (what := mark(other, text))}
 
 
-def _more(text: str, other: str) -> str:
-    """The mark of a text with a number in digits that the other has not, as an order's, "" for none."""
-    if not any(map(str.isdigit, text)):
-        return ""
-    numbers, others = ({(each.kind, each.value) for each in quantities(sentence)} for sentence in (text, other))
+def mark(kept: str, text: str) -> str:
+    """What the score of a text to one that is kept does not tell, "" for nothing; a number of its own in digits, too."""
+    if (what := in_short(kept, text)) or not any(map(str.isdigit, text)):
+        return what
+    others, numbers = ({(each.kind, each.value) for each in quantities(sentence)} for sentence in (kept, text))
     return IN_SHORT[NUMBERS] if numbers - others else ""
 
 

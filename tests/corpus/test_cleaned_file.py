@@ -16,6 +16,7 @@ from sbert_app.corpus.reader import read_corpus
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from sbert_app.ui.duplicates import view
+from sbert_app.ui.duplicates.groups_view import groups
 from sbert_app.ui.duplicates.tab import FILES
 from sbert_app.ui.search.view import results
 
@@ -59,6 +60,7 @@ def test_similar_rows_stay_that_have_a_number_and_the_one_to_keep_has_none(write
     orders = "id,text\n1,refund my order\n2,refund my order 83716\n3,refund my order 10658\n4,refund my order please\n"
     findings = findings_of(write("a.csv", orders), remove=UNMARKED, alike=[(1, 0), (2, 0), (3, 0)])
     assert [row["id"] for row in findings.cleaned()] == ["1", "2", "3"] and findings.spared == 2
+    assert groups(findings).count("<mark>numbers or dates differ</mark>") == 2
 
 
 def test_of_many_columns_that_differ_the_first_are_named(write):

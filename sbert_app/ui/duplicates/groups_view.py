@@ -5,9 +5,8 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from sbert_app.corpus.duplicates import COPIES, SIMILAR, UNMARKED, Group, Member
+from sbert_app.corpus.duplicates import COPIES, SIMILAR, UNMARKED, Group, Member, mark
 from sbert_app.corpus.findings import Findings
-from sbert_app.explain.cautions import in_short
 from sbert_app.ui.kit import html
 from sbert_app.wording import amount, plural, row_list, row_text
 
@@ -75,7 +74,7 @@ def _line(member: Member) -> tuple[object, ...]:
 
 def _noted(member: Member, centre: Member) -> str:
     """What a similar row's score does not tell, such as another number; "" for nothing."""
-    return in_short(centre.sentence, member.sentence) if member is not centre and member.copy_of is None else ""
+    return mark(centre.sentence, member.sentence) if member is not centre and member.copy_of is None else ""
 
 
 def _members(same: Sequence[Member], centre: Member, group: Mapping[int, Member], note: str) -> Markup:
