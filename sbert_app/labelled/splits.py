@@ -88,20 +88,16 @@ def split(
     clean = _without_pairs(pool, clean_dev, held_out)
     leaks = len(pool) - len(clean) + len(dev) - len(clean_dev)
     shared = len(set(chain(*held_out.normalised)) & set(chain(*clean.normalised)))
-    separation = Separation(wanted, held_out_by, dev_by, name, connected)
-    return Split(clean, clean_dev, held_out, leaks, shared, separation)
+    return Split(clean, clean_dev, held_out, leaks, shared, Separation(wanted, held_out_by, dev_by, name, connected))
 
 
-def _cut(
-    examples: Examples, column: Column | None, levels: Sequence[str], share: float, most: int, seed: int
-) -> tuple[Mask, str, int]:
+def _cut(pool: Examples, column: Column | None, levels: Sequence[str], share: float, most: int, seed: int) -> tuple[Mask, str, int]:
     """Choose a part by the first level that allows one of a useful size. Returns which examples it has, that level, and the size
     of the largest group of the levels before it. Raises UserError if no level does."""
-    scored, targets = examples.kind == "scored", examples.targets
-    strata = (np.minimum(targets * STRATA, STRATA - 1) if scored else targets).astype(np.int64)
-    count, largest = max(1, round(min(share * len(examples), most))), 0
+    strata = (np.minimum(pool.targets * STRATA, STRATA - 1) if pool.kind == "scored" else pool.targets).astype(np.int64)
+    count, largest = max(1, round(min(share * len(pool), most))), 0
     for level in levels:
-        groups = example_set.column_groups(column.values) if level == COLUMN and column else GROUPS[level](examples)
+        groups = example_set.column_groups(column.values) if level == COLUMN and column else GROUPS[level](pool)
         chosen = _choose(groups, strata, count, seed)
         if SMALLEST * count <= chosen.sum() <= LARGEST * count or (level == PAIRS and chosen.any()):
             return chosen, level, largest
@@ -109,7 +105,7 @@ def _cut(
     if column is None:
         raise UserError("Nearly all rows hold the same pair, so no three parts can be cut. Add rows with other sentences.")
     raise UserError(
-        f"The column '{column.name}' cannot split these {len(examples):,} examples: {largest:,} have the same value, "
+        f"The column '{column.name}' cannot split these {len(pool):,} examples: {largest:,} have the same value, "
         f"and no values add up to about {count:,}. Choose another column, or none."
     )
 
@@ -167,16 +163,9 @@ def to_frame(split: Split) -> pd.DataFrame:
 
 def from_frame(frame: pd.DataFrame, facts: dict[str, Any]) -> Split:
     """The split that `to_frame` wrote. facts: kind, labels, positive, score_range, leaks, shared; split, except in older runs."""
-    train, dev, held_out = (
-        Examples(
-            kind=facts["kind"],
-            sentences=tuple(rows[name].tolist() for name in rows.columns if name.startswith("sentence")),
-            targets=rows["target"].to_numpy(np.float64),
-            rows=rows["row"].to_numpy(np.int64),
-            labels=tuple(facts["labels"]),
-            positive=facts["positive"],
-            score_range=tuple(facts["score_range"]),
-        )
-        for rows in (frame[frame["part"] == part] for part in PARTS)
-    )
+    sentences = tuple(frame[name].tolist() for name in frame.columns if name.startswith("sentence"))
+    targets, rows = frame["target"].to_numpy(np.float64), frame["row"].to_numpy(np.int64)
+    labels, score_range = tuple(facts["labels"]), tuple(facts["score_range"])
+    examples = Examples(facts["kind"], sentences, targets, rows, labels, facts["positive"], score_range)
+    train, dev, held_out = (examples.take(np.flatnonzero((frame["part"] == part).to_numpy())) for part in PARTS)
     return Split(train, dev, held_out, facts["leaks"], facts["shared"], Separation(**facts.get("split", {})))
