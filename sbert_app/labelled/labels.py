@@ -66,20 +66,17 @@ def guess_positive(labels: Sequence[str], column: str) -> tuple[str, bool]:
 
     Of two in a column whose name says that a high value means "different" it is the other.
     """
-    same, certain = _by_name(labels)
+    if all(number(label) is not None for label in labels):
+        same, certain = max(labels, key=lambda label: number(label) or 0.0), len(labels) == 2
+    else:
+        by_name = {label.lower(): label for label in labels}
+        denied = {f"{denial}{label}" for denial in DENIALS for label in by_name}
+        others = [label for label in labels if label.lower() not in DIFFERENT and label.lower() not in denied]
+        known = next((by_name[name] for name in SAME if name in by_name), others[0] if len(others) == 1 else "")
+        same, certain = known or labels[-1], bool(known)
     if certain and len(labels) == 2 and turned(column):
         return next(label for label in labels if label != same), True
     return same, certain
-
-
-def _by_name(labels: Sequence[str]) -> tuple[str, bool]:
-    if all(number(label) is not None for label in labels):
-        return max(labels, key=lambda label: number(label) or 0.0), len(labels) == 2
-    by_name = {label.lower(): label for label in labels}
-    denied = {f"{denial}{label}" for denial in DENIALS for label in by_name}
-    others = [label for label in labels if label.lower() not in DIFFERENT and label.lower() not in denied]
-    same = next((by_name[name] for name in SAME if name in by_name), others[0] if len(others) == 1 else "")
-    return same or labels[-1], bool(same)
 
 
 def same_label(column: str, cells: Sequence[str], pairs: Sequence[Sequence[str]]) -> tuple[str, str]:
@@ -112,10 +109,8 @@ def turned(column: str) -> bool:
 
 def clearly_closer(one: object, other: object, cells: NDArray[Any], pairs: Sequence[Sequence[str]]) -> bool:
     """Whether the pairs of one label share more words than those of another, by more than chance. cells: their labels, (n,)."""
-    shared = []
-    for label in (one, other):
-        rows = np.flatnonzero(cells == label)[:COMPARED].tolist()
-        shared.append(np.array([_shared(pairs[0][i], pairs[1][i]) for i in rows]))
+    rows_of = (np.flatnonzero(cells == label)[:COMPARED].tolist() for label in (one, other))
+    shared = [np.array([_shared(pairs[0][i], pairs[1][i]) for i in rows]) for rows in rows_of]
     if min(map(len, shared)) < LEAST_COMPARED:
         return False
     error = float(np.sqrt(sum(values.var() / len(values) for values in shared)))
