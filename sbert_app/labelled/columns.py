@@ -35,9 +35,7 @@ SINGLE = ["text", "sentence"]  # names of the only column of sentences
 SCORES = "score scores similarity similarity_score relatedness relatedness_score rating gold gold_score".split()
 LABELS = "label labels gold_label class relation is_duplicate duplicate entailment_judgment judgment judgement quality".split()
 # In other names, in the singular: of scores or labels, and of what is neither.
-TARGET_WORDS = frozenset(
-    "score similarity similar sim relatedness grade gold rating label same duplicate dup related mean average".split()
-)
+TARGET_WORDS = "score similarity similar sim relatedness grade gold rating label same duplicate dup related mean average".split()
 OTHER_WORDS = frozenset(
     "split set part fold lang language locale year date day time month batch annotator rater reviewer author source genre domain "
     "topic id confidence weight index".split()
@@ -108,8 +106,7 @@ def chosen_mapping(
         columns[2] = next(iter(unused), "")
     has_target = kind in ("scored", "labelled")
     if has_target and not target:
-        fitting = [name for name in unused if target_kind(frame, name) == kind]
-        target = next(iter(fitting or unused), "")
+        target = next((name for name in unused if target_kind(frame, name) == kind), next(iter(unused), ""))
     named = tuple(name or "" for name in columns[: 3 if kind == "triplets" else 2])
     return ColumnRoles(kind, named, (target or "") if has_target else "", positive or "")
 
@@ -175,7 +172,7 @@ def named_targets(frame: pd.DataFrame) -> list[str]:
 
 def says_so(column: str) -> bool:
     """Whether the name of a column says that it holds scores or labels."""
-    return plain_name(column) in {*SCORES, *LABELS} or bool((TARGET_WORDS | REVERSED_WORDS).intersection(words_of(column)))
+    return plain_name(column) in {*SCORES, *LABELS} or bool({*TARGET_WORDS, *REVERSED_WORDS}.intersection(words_of(column)))
 
 
 def is_id(cells: Sequence[str]) -> bool:

@@ -1,6 +1,5 @@
 """Find the columns of a file of pairs, two of text and one of labels if it has any, and read the labels."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -80,8 +79,7 @@ def guess_pair_columns(frame: pd.DataFrame) -> PairColumns:
     values = {column: len(set(head[column].str.strip()) - {""}) for column in texts}
     varied = [column for column in texts if values[column] > FEW_VALUES or len(head) < OFTEN * values[column]]
     first, second = _texts(frame[next(columns for columns in (varied, texts, [*frame.columns]) if len(columns) > 1)])
-    label = next((column for column in (*labels, *likely) if column not in (first, second)), "")
-    return PairColumns(first, second, label)
+    return PairColumns(first, second, next((column for column in (*labels, *likely) if column not in (first, second)), ""))
 
 
 def choose_pair_columns(frame: pd.DataFrame, first: str = "", second: str = "", labels: str = "") -> PairColumns:
@@ -108,10 +106,9 @@ def _texts(frame: pd.DataFrame) -> tuple[str, str]:
 
 
 def _labels(column: str, cells: Sequence[str]) -> PairLabels | None:
-    try:
+    with suppress(UserError):
         return read_pair_labels(column, cells)
-    except UserError:
-        return None
+    return None
 
 
 def _looks_like_labels(column: str, cells: list[str]) -> bool:
@@ -148,8 +145,8 @@ def read_pair_labels(column: str, cells: Sequence[str], positive: str = "") -> P
 
 def _grades(column: str, texts: list[str]) -> PairLabels:
     """Numbers are grades, two different ones are two values. Other texts are no labels."""
-    parsed = [number(text) for text in texts]
-    gold = np.array([value if value is not None and math.isfinite(value) else np.nan for value in parsed])
+    numbers = np.array([number(text) for text in texts], dtype=np.float64)  # None becomes nan
+    gold = np.where(np.isfinite(numbers), numbers, np.nan)
     values = np.unique(gold[np.isfinite(gold)])
     blank = texts.count("")
     other = int(np.isnan(gold).sum()) - blank
