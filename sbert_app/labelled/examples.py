@@ -4,7 +4,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -48,10 +47,8 @@ def read_examples(table: Table, mapping: ColumnRoles, limits: Limits, repeats: b
     skipped, positions = list(table.skipped), []
     columns, places = written_out(table, mapping, limits)
     rows = table.rows[places]
-    raw = table.frame[mapping.target].str.split().str.join(" ").iloc[places].tolist() if mapping.target else [""] * len(rows)
-    spellings = raw
-    if mapping.kind == "labelled":
-        raw = labels.one_spelling(raw)
+    spellings = table.frame[mapping.target].str.split().str.join(" ").iloc[places].tolist() if mapping.target else [""] * len(rows)
+    raw = labels.one_spelling(spellings) if mapping.kind == "labelled" else spellings
     blanks = labels.blanks_among(raw)
     seen: dict[tuple[str, ...], int] = {}
     for position, row in enumerate(rows.tolist()):
@@ -85,10 +82,9 @@ def check_columns(table: Table, chosen: Sequence[str]) -> None:
     """Raise UserError for a column that the table does not have, or that is chosen twice."""
     if chosen:
         existing(table, chosen)
-    for one, other in combinations(chosen, 2):
-        if one == other:
-            listed = ", ".join(table.frame.columns)
-            raise UserError(f"The column '{one}' is chosen twice. Choose a different one for each part. Its columns are: {listed}.")
+    if twice := [name for name in chosen if chosen.count(name) > 1]:
+        names = ", ".join(table.frame.columns)
+        raise UserError(f"The column '{twice[0]}' is chosen twice. Choose a different one for each part. Its columns are: {names}.")
 
 
 def _problem(cells: Sequence[str], target: str, mapping: ColumnRoles, blanks: frozenset[str]) -> str:
@@ -103,14 +99,13 @@ def _problem(cells: Sequence[str], target: str, mapping: ColumnRoles, blanks: fr
 
 
 def _check_enough(table: Table, mapping: ColumnRoles, positions: list[int], skipped: list[Skip], least: int) -> None:
-    if len(positions) >= least:
-        return
-    reasons = ", ".join(sorted({skip.reason for skip in skipped}))
-    raise UserError(
-        f"'{table.name}' has {amount(len(positions), 'usable row')}, at least {least} are needed"
-        + (f" ({len(skipped)} skipped: {reasons})." if skipped else ".")
-        + f" Add rows, or check the columns: {', '.join(filter(None, (*mapping.sentences, mapping.target)))}."
-    )
+    if len(positions) < least:
+        reasons = ", ".join(sorted({skip.reason for skip in skipped}))
+        raise UserError(
+            f"'{table.name}' has {amount(len(positions), 'usable row')}, at least {least} are needed"
+            + (f" ({len(skipped)} skipped: {reasons})." if skipped else ".")
+            + f" Add rows, or check the columns: {', '.join(filter(None, (*mapping.sentences, mapping.target)))}."
+        )
 
 
 def _far(spellings: Sequence[str]) -> str:
@@ -173,8 +168,6 @@ def _remarks(examples: Examples, mapping: ColumnRoles, spellings: list[str], cut
     if mapping.target:
         pairs = pd.DataFrame({"pair": [examples.pairs_of(i)[0] for i in range(len(examples))], "target": examples.targets})
         first = pairs.groupby("pair", sort=False)["target"].transform("first")
-        if disputed := examples.rows[(pairs["target"] != first).to_numpy()].tolist():
-            remarks.append(
-                f"The same pair with different {NOUNS[examples.kind]}s: {row_list(disputed)}. Kept; check which is right."
-            )
+        if rows := examples.rows[(pairs["target"] != first).to_numpy()].tolist():
+            remarks.append(f"The same pair with different {NOUNS[examples.kind]}s: {row_list(rows)}. Kept; check which is right.")
     return remarks

@@ -84,21 +84,17 @@ def _texts(table: Table, frame: pd.DataFrame, ids: str) -> list[str]:
 
 def _column(table: Table, names: tuple[str, ...]) -> str:
     """The first of these columns that the table has. Raises UserError without any."""
-    column = next((name for name in names if name in table.frame.columns), "")
-    if not column:
-        raise UserError(
-            f"'{table.name}' has no column {' or '.join(map(repr, names[:2]))}. It has: {', '.join(table.frame.columns)}."
-        )
-    return column
+    if column := next((name for name in names if name in table.frame.columns), ""):
+        return column
+    raise UserError(f"'{table.name}' has no column {' or '.join(map(repr, names[:2]))}. It has: {', '.join(table.frame.columns)}.")
 
 
 def judged_columns(frame: pd.DataFrame) -> tuple[str, str, str] | None:
     """The columns of queries, of rows or texts, and of relevance, by their names; None where the table holds no judgements."""
     query, row, text = (named(frame, names) for names in (QUERY, ROW, TEXT))
     relevance = named(frame, (*RELEVANCE, *WITH_ROW) if row else RELEVANCE)
-    if not query or not (row or text) or not relevance:
-        return None
-    return query, row or text, relevance
+    columns = query, row or text, relevance
+    return columns if all(columns) else None
 
 
 def read_judgements(table: Table, corpus: Corpus | None) -> tuple[Queries, tuple[str, ...]] | None:
