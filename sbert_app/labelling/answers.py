@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -68,14 +69,12 @@ class Log:
         written = self._path.read_bytes() if self._path and self._path.is_file() else b""
         self._size = len(written)
         for line in written.splitlines():
-            try:
+            with suppress(ValueError, KeyError, TypeError, IndexError):
                 content = unseal(line)
                 if (number := content.get("change")) is not None:
                     answers[number] = replace(answers[number], label=content["label"])
                 else:
                     answers = answers[:-1] if content.get("undo") else [*answers, Answer(**content["answer"])]
-            except (ValueError, KeyError, TypeError, IndexError):
-                continue
         return answers
 
     def earlier(self, texts: set[str]) -> list[Answer]:

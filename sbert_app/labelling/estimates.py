@@ -110,8 +110,7 @@ def _chance_by_cosine(scores: Vectors, places: Integers, same: Mask) -> Array:
     """For each candidate the chance that it is the same, (m,), by a logistic curve through the answers."""
     from sklearn.linear_model import LogisticRegression
 
-    fitted = LogisticRegression(C=100).fit(scores[places, None], same)
-    return np.asarray(fitted.predict_proba(scores[:, None])[:, 1])
+    return np.asarray(LogisticRegression(C=100).fit(scores[places, None], same).predict_proba(scores[:, None])[:, 1])
 
 
 def _at(threshold: float, precision: Array, recall: Array) -> AtThreshold:
