@@ -25,7 +25,6 @@ from sbert_app.watching import Private
 log = logging.getLogger(__name__)
 
 MOST_ID = (1 << 2 * FILE_BITS - 1) - 1  # the largest id that a row can have
-STORE_STAGE = "store"
 KINDS = {EXACT: "exact", IVF: "IVF", HNSW: "HNSW", SCANN: "ScaNN"}  # of index, as they are written
 MOST_SAMPLED = 10_000  # rows: a map of them takes seconds
 FILE = "file"  # the column that names the file of a row, where there are several
@@ -38,24 +37,17 @@ def read_sample(name: str, key: str, collection: Collection, rows: int) -> Index
     facts = collection.facts
     corpus = replace(corpus_of(title, table, facts), store=key)
     if len(facts.files) > 1:
-        metadata, names = corpus.metadata.copy(), facts.file_names
-        metadata.insert(0, next(free_names([FILE], facts.filterable)), [names[row >> FILE_BITS] for row in corpus.rows.tolist()])
-        corpus = replace(corpus, metadata=metadata)
+        names = [facts.file_names[row >> FILE_BITS] for row in corpus.rows.tolist()]
+        corpus.metadata.insert(0, next(free_names([FILE], facts.filterable)), names)
     return IndexedCorpus.build(corpus, facts.model, facts.fingerprint, embeddings_of(table))
 
 
 def corpus_of(name: str, table: pa.Table, facts: Facts) -> Corpus:
     """Rows of a collection as a corpus, numbered by their ids, with the columns of the files."""
-    ids = table.column(ROW).to_numpy()
+    ids, sentences = table.column(ROW).to_numpy(), table.column(SENTENCE).to_pylist()
     columns = {column: table.column(METADATA + column).to_pylist() for column in facts.columns}
-    return Corpus(
-        name=name,
-        columns=(facts.sentence,),
-        sentences=table.column(SENTENCE).to_pylist(),
-        metadata=pd.DataFrame(columns, index=range(len(ids)), dtype=str),
-        rows=np.asarray(ids, dtype=np.int64),
-        row_names=row_names(ids.tolist(), facts),
-    )
+    metadata = pd.DataFrame(columns, index=range(len(ids)), dtype=str)
+    return Corpus(name, (facts.sentence,), sentences, metadata, ids, row_names=row_names(ids.tolist(), facts))
 
 
 def row_names(ids: Sequence[int], facts: Facts) -> dict[int, str]:
@@ -108,26 +100,22 @@ class OpenCollection:
     def closest(
         self, vector: Vectors, top: int, filters: Mapping[str, Any], leave_out: int | None = None
     ) -> tuple[IndexedCorpus, Ranking]:
-        """The `top` closest rows to a unit query, (dim,), best first: the hits as a corpus, and the ranking of its rows.
-
-        leave_out: the id of a row that is the query itself.
-        """
+        """The `top` closest rows to a unit query, (dim,): as a corpus, best first, and their ranking. leave_out: the query's id."""
         start = time.perf_counter()
         with self.reading():
             if self.facts.fingerprint != self.sample.fingerprint:
                 raise CollectionError(f"The collection '{self.name}' has been made anew with another model. Open it again.")
-            scores, ids = self.collection.search(vector[None], top + (leave_out is not None), filters or None)
-            valid = (ids[0] >= 0) & (ids[0] != (-1 if leave_out is None else leave_out))
-            hits = dict(zip(ids[0][valid].tolist(), scores[0][valid].tolist(), strict=True))
+            (scores,), (ids,) = self.collection.search(vector[None], top + (leave_out is not None), filters or None)
+            hits = {row: score for row, score in zip(ids.tolist(), scores.tolist(), strict=True) if row not in (-1, leave_out)}
             table = self.collection.fetch(list(hits))
             count, notes = self.collection.count(), tuple(self.collection.unread(filters) if filters else ())
         corpus = corpus_of(self.name, table, self.facts)
-        cosines = np.array([hits[row] for row in corpus.rows.tolist()], dtype=np.float32)
-        rows = np.arange(len(corpus))[:top]
-        milliseconds = {STORE_STAGE: (time.perf_counter() - start) * 1e3}
+        cosines = np.array([hits[row] for row in corpus.rows.tolist()], dtype=np.float32)[:top]
+        rows = np.arange(len(cosines))
+        milliseconds = {"store": (time.perf_counter() - start) * 1e3}
         # Words are as rare as in the sample; how much of the query they cover does not lower MaxSim here, as no words are ranked.
-        fused = z_scores(cosines[rows])
-        ranking = Ranking(rows, cosines[rows], np.full(len(rows), -1), milliseconds, count, fused=fused, coverage=1.0, notes=notes)
+        fused = z_scores(cosines)
+        ranking = Ranking(rows, cosines, np.full(len(rows), -1), milliseconds, count, fused=fused, coverage=1.0, notes=notes)
         # The word index is that of the sample.
         return replace(self.sample, corpus=corpus, embeddings=embeddings_of(table), passages=None, saved_id=""), ranking
 
