@@ -1,7 +1,4 @@
-"""Collections: rows with embeddings in a store of their own, for what is too large for a corpus in memory.
-
-An address names one: a folder on disk, a file of milvus-lite, or a Milvus server.
-"""
+"""Collections: rows with embeddings in a store that an address names, for what is too large for a corpus in memory."""
 
 import re
 from dataclasses import dataclass
@@ -30,10 +27,9 @@ class Address:
 
     @property
     def is_local_milvus(self) -> bool:
-        """Whether it is a file of milvus-lite.
+        """Whether it is a file of milvus-lite, which a public installation must refuse.
 
-        Opening one starts a server without authentication on a port of 127.0.0.1 in this process, and only one process can open
-        the file: a public installation must refuse it.
+        Opening one starts a server without authentication on a port of 127.0.0.1, and no other process can open the file.
         """
         return self.kind == "milvus" and self.uri.endswith(LITE)
 

@@ -1,7 +1,4 @@
-"""What a collection in a folder holds at one moment: its rows, its index and its facts, as collection.json names them.
-
-And its log: which segments were written and which rows were taken out, in order.
-"""
+"""What a collection in a folder holds at one moment, as collection.json names it; and its log of what was written and taken out."""
 
 import json
 import os
@@ -186,10 +183,7 @@ def compact(folder: Path, entries: Sequence[Entry], names: Sequence[str]) -> Non
 
 
 def live(folder: Path, entries: Sequence[Entry], named: Collection[str], schema: pa.Schema) -> Segments:
-    """Which rows count, after what the log holds.
-
-    named: the segments that the collection has, which the log must name. Raises ValueError if it does not, DamagedError.
-    """
+    """Which rows count after these entries, which must name the segments `named`. Raises ValueError if not, DamagedError."""
     times = {str(entry["part"]): i for i, entry in enumerate(entries) if "part" in entry}
     if missing := set(named) - times.keys():
         raise ValueError(f"its log lacks {min(missing)}")
