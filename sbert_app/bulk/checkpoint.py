@@ -1,7 +1,4 @@
-"""What a run keeps in its work folder, so that an interrupted one continues: shards, and which pieces a collection holds.
-
-A shard is a file of embeddings named by the sentences and the model, so that none is computed twice.
-"""
+"""What a run keeps in its work folder, so that an interrupted one continues: shards, and which pieces a collection holds."""
 
 import io
 import os
@@ -49,16 +46,14 @@ class Shards:
 
     def read(self, key: str, rows: int) -> Halves | None:
         """The embeddings of `rows` sentences, (rows, dim); None if they are not there. A damaged file is deleted."""
-        try:
+        with suppress(FileNotFoundError):
             content = self.path(key).read_bytes()
-        except FileNotFoundError:
-            return None
-        array = content[:-CHECKSUM_BYTES]
-        if content[-CHECKSUM_BYTES:] == _checksum(array):
-            embeddings: Halves = np.load(io.BytesIO(array))
-            if len(embeddings) == rows:
-                return embeddings
-        self.path(key).unlink(missing_ok=True)
+            array = content[:-CHECKSUM_BYTES]
+            if content[-CHECKSUM_BYTES:] == _checksum(array):
+                embeddings: Halves = np.load(io.BytesIO(array))
+                if len(embeddings) == rows:
+                    return embeddings
+            self.path(key).unlink()
         return None
 
     def keep_only(self, keys: set[str]) -> None:
@@ -87,10 +82,7 @@ class Checkpoint:
     """The pieces of a collection by place: (number of the file, rows before the piece). One process writes them."""
 
     def __init__(self, path: Path, files: Sequence[str], count: int) -> None:
-        """files, count: the names of the files and the number of rows in the collection.
-
-        Pieces that claim more rows are not believed: the collection was emptied, or a run was killed before it was finished.
-        """
+        """files, count: of the collection. Pieces that claim more rows are not believed: it was emptied, or a run was killed."""
         self._path = path
         self.files: tuple[str, ...] = ()  # of a run that was killed, also those that the collection does not name yet
         self._pieces: dict[int, dict[int, Stored]] = {}  # by file, then by the rows before the piece

@@ -114,18 +114,15 @@ class RayEngine:
 
         paths = sorted(str(path) for path in self._staged.glob("*.arrow"))
         constructor, workers, resources = self._pool(ray.cluster_resources(), len(paths))
-        items = ray.data.from_items([{"path": path} for path in paths], override_num_blocks=len(paths))
-        results = items.map_batches(
+        results = ray.data.from_items([{"path": path} for path in paths], override_num_blocks=len(paths)).map_batches(
             Actor, fn_constructor_args=constructor, batch_size=1, compute=ray.data.ActorPoolStrategy(size=workers), **resources
         )
         try:
             for row in results.iter_rows():
                 yield Encoded(row["key"], int(row["rows"]), row["error"])
         except ray.exceptions.RayError as error:
-            lines = [line for line in str(error).splitlines() if line.strip()]
-            raise UserError(
-                f"Ray cannot continue: {lines[-1].strip()}. Finished shards are kept: run the same command again."
-            ) from error
+            *_, last = filter(None, map(str.strip, str(error).splitlines()))
+            raise UserError(f"Ray cannot continue: {last}. Finished shards are kept: run the same command again.") from error
         finally:
             shutil.rmtree(self._staged, ignore_errors=True)
 
@@ -181,7 +178,6 @@ def start_ray(address: str) -> None:
     if not address and "ray" not in sys.modules:  # a token for this run alone; else Ray keeps one for all in the user's home
         os.environ.setdefault("RAY_AUTH_MODE", "token")
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-    import ray
     import ray.data
 
     for name in ("ray", "ray.data"):

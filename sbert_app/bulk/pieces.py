@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, groupby
+from itertools import chain, compress, groupby
 from pathlib import Path
 
 import pandas as pd
@@ -24,10 +24,7 @@ JOINED = " + "  # between the names of several sentence columns, as in Corpus.fi
 
 
 def first_facts(chunk: Chunk, wanted: Sequence[str]) -> Facts:
-    """Those of a new collection, without its model, by the first rows of the first file: its columns, and how they are written.
-
-    wanted: the columns that are joined to the sentence, in file order, guessed if there are none. Raises UserError.
-    """
+    """Those of a new collection, without its model. wanted: the columns joined to the sentence, else one is guessed. UserError."""
     frame = pd.DataFrame({column: list(cells) for column, cells in chunk.cells.items()}, dtype=object)
     if missing := [column for column in wanted if column not in frame.columns]:
         raise UserError(f"There is no column '{missing[0]}'. The columns are: {', '.join(frame.columns)}.")
@@ -106,13 +103,12 @@ class Cutter:
     def _piece(self, path: Path, start: int, end: int, rows: Sequence[Chunk]) -> Piece:
         numbers = [number for chunk in rows for number in chunk.numbers]
         texts = joined_cells(_cells(rows, column) for column in self.facts.joined)
-        filled = [i for i, text in enumerate(texts) if text]
         for number, text in zip(numbers, texts, strict=True):
             if not text or len(text) > SENTENCE_CHARACTERS:
                 self.tally.add(path.name, number, CUT if text else BLANK)
-        cells = {column: _cells(rows, column) for column in self.facts.columns}
-        metadata = {column: [values[i] for i in filled] for column, values in cells.items()}
-        return Piece(path, start, end, [numbers[i] for i in filled], [texts[i][:SENTENCE_CHARACTERS] for i in filled], metadata)
+        metadata = {column: list(compress(_cells(rows, column), texts)) for column in self.facts.columns}
+        sentences = [text[:SENTENCE_CHARACTERS] for text in texts if text]
+        return Piece(path, start, end, list(compress(numbers, texts)), sentences, metadata)
 
 
 def _cells(rows: Sequence[Chunk], column: str) -> list[str]:

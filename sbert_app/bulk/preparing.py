@@ -41,8 +41,7 @@ INDEX_BYTES: dict[str, Callable[[int], int]] = {
 
 @dataclass(frozen=True)
 class BulkPlan:
-    """What a run works with. facts: with all files, old and new. collection, checkpoint: None for Parquet files and for a part
-    of the shards.
+    """What a run works with. facts: with all files. collection, checkpoint: None for Parquet files and a part of the shards.
 
     rows: about how many; characters: of a row's sentence and metadata, on average. created: whether this run began the collection.
     """

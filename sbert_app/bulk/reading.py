@@ -109,9 +109,8 @@ def _delimited(file: TextFile, rows: Rows, tally: Tally) -> Iterator[Chunk]:
         cells = zip(*(row for _, row in fitting), strict=True) if fitting else [()] * width
         yield Chunk([number for number, _ in fitting], dict(zip(columns, cells, strict=True)))
     if rows.swallowed:
-        tally.reasons[f"part of a cell above, by a quotation mark that is not closed, first in line {rows.first:,}"] += (
-            rows.swallowed
-        )
+        reason = f"part of a cell above, by a quotation mark that is not closed, first in line {rows.first:,}"
+        tally.reasons[reason] += rows.swallowed
 
 
 def _jsonl(file: TextFile, tally: Tally) -> Iterator[Chunk]:
@@ -132,7 +131,6 @@ def _jsonl(file: TextFile, tally: Tally) -> Iterator[Chunk]:
 
 
 def _parquet(path: Path) -> Iterator[Chunk]:
-    import pyarrow
     import pyarrow.parquet
 
     try:

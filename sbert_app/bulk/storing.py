@@ -1,7 +1,4 @@
-"""The second half of a bulk run: read the files again, and write each piece with its embeddings into a collection or Parquet files.
-
-The Parquet files need no app to be read: file, row (its number in the file), sentence, metadata, embedding (float16 lists).
-"""
+"""The second half of a bulk run: read the files again, write each piece with its embeddings into a collection or Parquet files."""
 
 import re
 from collections.abc import Iterator
@@ -77,7 +74,7 @@ class CollectionWriter:
 
 
 class ParquetWriter:
-    """Writes a Parquet file a piece."""
+    """Writes a Parquet file a piece: file, row (its number in there), sentence, metadata, embedding; it needs no app to be read."""
 
     def __init__(self, folder: Path, facts: Facts) -> None:
         """Raises DamagedError if what an earlier run wrote cannot be read."""
