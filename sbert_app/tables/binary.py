@@ -24,14 +24,14 @@ SPREADSHEET_ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"
 
 
 def read_parquet(path: Path, name: str, limits: Limits) -> Content:
-    import pyarrow
     import pyarrow.parquet
 
     try:
+        kinds = pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), pyarrow.large_binary()
+        texts = [field.name for field in pyarrow.parquet.read_schema(path) if field.type in kinds]
         # Keep dictionary columns: a text that a million rows share is held once, and measured before it is repeated.
-        file = pyarrow.parquet.ParquetFile(path, read_dictionary=_text_columns(pyarrow.parquet.read_schema(path)))
-        groups = range(file.metadata.num_row_groups)
-        size = sum(file.metadata.row_group(i).total_byte_size for i in groups)
+        file = pyarrow.parquet.ParquetFile(path, read_dictionary=texts)
+        size = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
         check_size(name, limits, rows=file.metadata.num_rows, unpacked=size)
         names = file.schema_arrow.names
         places = [i for i, column in enumerate(names) if not column.startswith(INDEX)]
@@ -88,13 +88,6 @@ def _check_tags(archive: zipfile.ZipFile) -> None:
             while len(chunk := file.read(MEGABYTE)) == MEGABYTE:
                 if b">" not in chunk:
                     raise ValueError("a tag is too long")
-
-
-def _text_columns(schema: Any) -> list[str]:
-    from pyarrow.types import is_binary, is_large_binary, is_large_string, is_string
-
-    kinds = (is_string, is_large_string, is_binary, is_large_binary)
-    return [field.name for field in schema if any(is_kind(field.type) for is_kind in kinds)]
 
 
 def _parquet_rows(file: Any, places: list[int], name: str, limits: Limits) -> Iterator[tuple[str, ...]]:

@@ -83,8 +83,7 @@ class Collector:
         rows = pyarrow.array(self._rows, pyarrow.int64())
         skipped = sorted((skip.row, skip.reason) for skip in self.skipped)
         metadata = {"name": self.name, "skipped": skipped, "notes": notes, "text_bytes": self._text_bytes, "form": form}
-        names = [*distinct_names(self.columns), ROWS]
-        return pyarrow.table([*columns, rows], names, metadata={METADATA: json.dumps(metadata)})
+        return pyarrow.table([*columns, rows], [*distinct_names(self.columns), ROWS], metadata={METADATA: json.dumps(metadata)})
 
     def _keep(self, number: int, row: Sequence[str]) -> None:
         self._numbers.append(number)

@@ -57,9 +57,8 @@ class Rows:
                 yield row
         except csv.Error as error:
             if "field limit" in str(error):
-                raise UserError(
-                    long_cell(self._file.name, f"the row that begins in line {line + 1:,}", self._file.limits)
-                ) from error
+                place = f"the row that begins in line {line + 1:,}"
+                raise UserError(long_cell(self._file.name, place, self._file.limits)) from error
             raise UserError(f"'{self._file.name}' cannot be read as a table ({error}). Export it again as CSV.") from error
 
     def _counted(self) -> Iterator[str]:
@@ -69,10 +68,7 @@ class Rows:
             yield line
 
     def _look(self, line: int, width: int) -> None:
-        """Whether the row after this line, of several lines, has swallowed rows: an odd mark, or lines like rows in a cell.
-
-        width: of the row before.
-        """
+        """Whether a row of several lines after this one swallowed rows: an odd mark, lines like rows. width: of the row before."""
         inside = self._signs[1:-1]
         like_rows = width > 1 and inside.count(width - 1) >= max(LEAST_SWALLOWED, SWALLOWED_SHARE * len(inside))
         if like_rows or self._marks % 2:

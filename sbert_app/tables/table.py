@@ -64,9 +64,8 @@ class Table:
 
         frame = pd.DataFrame({name: content[name].to_numpy() for name in content.column_names if name != ROWS}, dtype=object)
         told: dict[str, Any] = json.loads(content.schema.metadata[METADATA])
-        skipped = tuple(Skip(row, reason) for row, reason in told["skipped"])
-        form = Form(*told["form"])
-        return cls(told["name"], frame, content[ROWS].to_numpy(), skipped, tuple(told["notes"]), told["text_bytes"], form)
+        skipped, notes, form = tuple(Skip(*skip) for skip in told["skipped"]), tuple(told["notes"]), Form(*told["form"])
+        return cls(told["name"], frame, content[ROWS].to_numpy(), skipped, notes, told["text_bytes"], form)
 
     @property
     def nbytes(self) -> int:
