@@ -1,7 +1,6 @@
 """The files of a bulk run, and one of them as a stream of chunks of rows, as strings: nothing holds more of it than a chunk.
 
-A file is named alone, by a folder or by a pattern, and known by its path. Row numbers are those of the app's other readers: they
-count from 1, without the header, bad rows and blank ones included.
+A file is named alone, by a folder or by a pattern, and known by its path. Rows are numbered from 1, with bad ones, as elsewhere.
 """
 
 import json
@@ -135,12 +134,11 @@ def _parquet(path: Path) -> Iterator[Chunk]:
 
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
-            names = file.schema_arrow.names
-            places = [i for i, column in enumerate(names) if not column.startswith(INDEX)]
-            columns = distinct_names([names[i] for i in places])
+            columns = {i: column for i, column in enumerate(file.schema_arrow.names) if not column.startswith(INDEX)}
+            places = dict(zip(distinct_names(list(columns.values())), columns, strict=True))
             number = 1
             for batch in file.iter_batches(CHUNK_ROWS, use_threads=False):
-                cells = {column: text_cells(batch.column(i)) for column, i in zip(columns, places, strict=True)}
+                cells = {column: text_cells(batch.column(i)) for column, i in places.items()}
                 yield Chunk(list(range(number, number + len(batch))), cells)
                 number += len(batch)
     except (pyarrow.ArrowException, ValueError, OverflowError) as error:

@@ -106,10 +106,9 @@ class Facts:
 
 
 class Collection(Protocol):
-    """An open collection. Many threads may read it at once; one process writes.
+    """An open collection. Many threads may read it at once; one process writes. approximate: its index of many rows, of INDEXES.
 
-    All methods raise CollectionError if the store cannot be reached or does not hold what it should. approximate: the kind of
-    index, one of INDEXES, for more rows than are all compared.
+    All methods raise CollectionError if the store cannot be reached or does not hold what it should.
     """
 
     approximate: ClassVar[str]
@@ -140,8 +139,7 @@ class Collection(Protocol):
     def search(self, queries: Vectors, top: int, filters: Mapping[str, Any] | None = None) -> tuple[Vectors, Rows]:
         """The closest rows of unit queries, (q, dim), best first: cosines and ids, (q, at most top); id -1 where none was found.
 
-        The cosines are by the stored embeddings, also where an index compares shorter codes. filters: as in
-        corpus.filters.matching_rows. Raises UserError if they do not fit the columns.
+        The cosines are by the stored embeddings. filters: as in corpus.filters.matching_rows, which raises UserError.
         """
 
     def unread(self, filters: Mapping[str, Any]) -> Sequence[str]:

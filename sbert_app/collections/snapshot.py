@@ -48,10 +48,7 @@ class Snapshot:
 
     @classmethod
     def read(cls, folder: Path) -> "Snapshot":
-        """Read what collection.json names. Raises DamagedError if its files are missing or have changed.
-
-        The segments are checked when their rows are first read: there may be gigabytes of them.
-        """
+        """Read what collection.json names. Raises DamagedError if a file has changed; segments are checked when first read."""
         with damaged(folder):
             try:
                 return cls._read(folder)

@@ -24,15 +24,12 @@ WAY_OUT = "Choose a column of numbers, or of two values such as same and differe
 
 @dataclass(frozen=True)
 class PairLabels:
-    """The labels of n rows. `gold`: (n,), higher means closer, nan for none; of two values, 1 for `positive`, else 0.
-
-    Where the name of the column says that a high value means different, gold is the grades with another sign.
-    """
+    """The labels of n rows. `gold`: (n,), higher means closer, nan for none; of two values, 1 for `positive`, else 0."""
 
     column: str
     kind: str  # GRADED or TWO_VALUED
     cells: list[str]
-    gold: Array
+    gold: Array  # of grades, with another sign where the name of the column says that a high value means different
     positive: str = ""  # two-valued: the label that means "the same"
     others: tuple[str, ...] = ()  # two-valued: all other labels
     left_out: dict[str, int] = field(default_factory=dict)  # reason -> rows

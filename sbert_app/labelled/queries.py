@@ -45,8 +45,7 @@ def read_queries(corpus: Table, queries: Table, judgements: Table) -> Queries:
     relevant: dict[str, dict[int, float]] = {}
     columns = [judgements.frame[_column(judgements, names)] for names in (GAINS, IDS["query"], IDS["document"])]
     for text, query, document in zip(*columns, strict=True):
-        gain = number(text)
-        if gain is not None and gain > 0 and document in rows:
+        if (gain := number(text) or 0.0) > 0 and document in rows:
             relevant.setdefault(query, {})[rows[document]] = gain
     judged = queries.frame[queries.frame[query_ids].isin(list(relevant))]
     if not len(judged):

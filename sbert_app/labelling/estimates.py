@@ -140,15 +140,9 @@ def of_labels(answers: Sequence[Answer], scores: Vectors) -> Iterator[str]:
 
 def consistency(answers: Sequence[Answer]) -> tuple[int, int]:
     """How many pairs were asked again, and how many of them got the same answer."""
-    before: dict[frozenset[str], bool] = {}
-    twice, equal = 0, 0
-    for answer in answers:
-        if answer.same is None:
-            continue
-        if answer.why == AGAIN and answer.texts in before:
-            twice, equal = twice + 1, equal + (before[answer.texts] == answer.same)
-        before.setdefault(answer.texts, answer.same)
-    return twice, equal
+    first = {given.texts: given for given in one_each(answers)}
+    again = [given for given in answers if given.why == AGAIN and given.same is not None and given is not first[given.texts]]
+    return len(again), sum(given.same == first[given.texts].same for given in again)
 
 
 def of_file(answers: Sequence[Answer], left_out: int, other: int, elsewhere: int) -> Iterator[str]:

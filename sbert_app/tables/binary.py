@@ -33,9 +33,8 @@ def read_parquet(path: Path, name: str, limits: Limits) -> Content:
         file = pyarrow.parquet.ParquetFile(path, read_dictionary=texts)
         size = sum(file.metadata.row_group(i).total_byte_size for i in range(file.metadata.num_row_groups))
         check_size(name, limits, rows=file.metadata.num_rows, unpacked=size)
-        names = file.schema_arrow.names
-        places = [i for i, column in enumerate(names) if not column.startswith(INDEX)]
-        table = Collector(name, limits, [names[i] for i in places]).filled(_parquet_rows(file, places, name, limits))
+        columns = {i: column for i, column in enumerate(file.schema_arrow.names) if not column.startswith(INDEX)}
+        table = Collector(name, limits, columns.values()).filled(_parquet_rows(file, list(columns), name, limits))
     except MemoryError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:

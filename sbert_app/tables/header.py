@@ -45,10 +45,7 @@ def first_row(rows: Sequence[Row]) -> int | None:
 
 
 def with_header(name: str, every_row: Iterable[Row], sheet: bool = False) -> tuple[list[str], list[str], Iterator[Row]]:
-    """Find the header: (names of the columns, notes, the rows below as a stream). Raises UserError for a file without rows.
-
-    sheet: of a workbook, where the first row has the names unless it cannot.
-    """
+    """The names of the columns, notes, the rows below. sheet: its first row has the names unless it cannot. Raises UserError."""
     rows = without_blank_end(name, every_row)
     head = list(islice(rows, SNIFFED_LINES))
     start = first_row(head)
