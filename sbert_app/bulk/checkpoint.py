@@ -125,8 +125,8 @@ class Checkpoint:
         return not self.believed or max(self._pieces.get(file, ()), default=-1) >= start
 
     def name_files(self, files: Sequence[str]) -> None:
-        """Remember the numbers of files, before rows of them are written."""
-        self._note("files", list(files))
+        """Give numbers to files that have none, before rows of them are written."""
+        self._note("files", list(dict.fromkeys((*self.files, *files))))
 
     def put(self, file: int, start: int, content: str = "", key: str = "", rows: int = 0) -> None:
         """Remember a piece that was written; without content one that may be there from now on, in part or as a whole."""

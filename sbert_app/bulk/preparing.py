@@ -103,13 +103,14 @@ def prepare(request: Request, paths: Sequence[Path], settings: Settings, work: P
         encoder = load_encoder(settings, request.model or facts.model or DEFAULT_ENCODER, rows > WORTH_CONVERTING)
         if old:
             _check_model(request.store, old, encoder)
-        facts = with_files(replace(facts, model=encoder.name, fingerprint=encoder.fingerprint, dim=encoder.dim), paths)
+        files = tuple(dict.fromkeys((*facts.files, *map(str, paths))))
+        facts = replace(facts, model=encoder.name, fingerprint=encoder.fingerprint, dim=encoder.dim, files=files)
         if collection is None and request.store and not request.partial:
             collection, created = create_collection(request.store, facts, request.token), True
         checkpoint = _checkpoint(request, collection, work, created) if collection else None
         if checkpoint:
-            facts = with_files(replace(facts, files=checkpoint.files), paths)
-            checkpoint.name_files(facts.files)
+            checkpoint.name_files(files)
+            facts = replace(facts, files=checkpoint.files)
     except BaseException:
         if collection:
             if created:
@@ -130,11 +131,6 @@ def first_rows(paths: Sequence[Path]) -> Chunk:
         except UserError as error:
             problems.append(str(error))
     raise UserError(" ".join(["Nothing can be indexed.", *(problems[:3] or ["The files hold no rows."])]))
-
-
-def with_files(facts: Facts, paths: Sequence[Path]) -> Facts:
-    """Facts that name these files too, after those they name."""
-    return replace(facts, files=tuple(dict.fromkeys((*facts.files, *map(str, paths)))))
 
 
 def _checkpoint(request: Request, collection: Collection, work: Path, created: bool) -> Checkpoint:

@@ -66,10 +66,8 @@ def test_several_columns_are_joined_and_long_sentences_cut(write):
 
 
 def test_the_first_file_decides_which_columns_there_are(write):
-    first, other = (
-        write("a.csv", "text,team,day\nx y z,A,2026-03-01\n"),
-        write("b.jsonl", '{"text": "q", "size": 3}\n{"team": "B"}\n'),
-    )
+    first = write("a.csv", "text,team,day\nx y z,A,2026-03-01\n")
+    other = write("b.jsonl", '{"text": "q", "size": 3}\n{"team": "B"}\n')
     facts = facts_of(first)
     assert (facts.joined, facts.columns, facts.scales) == (("text",), ("team", "day"), {"day": "date"})
     [piece], cutter = pieces(other, facts=facts)

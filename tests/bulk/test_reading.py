@@ -35,9 +35,8 @@ def test_bad_rows_of_a_csv_are_counted_and_keep_their_numbers(write):
 
 
 def test_wrapped_prose_is_read_by_paragraphs(write):
-    line, paragraphs = "of which each is nearly as long as the one above it", []
-    for n in range(5):
-        paragraphs.append(f"{n} lines, {line}\n{line}, or so\n{line} too\nis.")
+    line = "of which each is nearly as long as the one above it"
+    paragraphs = [f"{n} lines, {line}\n{line}, or so\n{line} too\nis." for n in range(5)]
     rows, _ = rows_of(write("a.txt", "\n\n".join(paragraphs)))
     assert [number for number, _ in rows] == [1, 2, 3, 4, 5]
     assert [row["text"] for _, row in rows] == [paragraph.replace("\n", " ") for paragraph in paragraphs]
