@@ -74,7 +74,7 @@ def colouring(corpus_map: CorpusMap, by: str = CLUSTERS) -> Categories | ColourS
         return _scale("cosine to the query", corpus_map.query.scores)
     if by == DRIFT and corpus_map.comparison is not None:
         values = np.full(len(corpus_map.projection.points), np.nan, np.float32)
-        values[corpus_map.projection.drawn] = 1 - corpus_map.comparison.drift.kept
+        values[corpus_map.projection.drawn] = 1 - corpus_map.comparison.kept
         return _scale("nearest rows that changed", values)
     if by.startswith(COLUMN):
         name = by.removeprefix(COLUMN)

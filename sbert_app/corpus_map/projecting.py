@@ -14,7 +14,7 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.result import ModelComparison, Projection
 from sbert_app.mapping import projection
 from sbert_app.mapping.clusters import sample_of
-from sbert_app.mapping.projection import NEIGHBOURS, NeighbourIndex, Neighbours, Points, UmapLayout, drift, same_label
+from sbert_app.mapping.projection import NEIGHBOURS, NeighbourIndex, Neighbours, Points, UmapLayout, aligned, kept, same_label
 from sbert_app.runtime.device import EmbeddingJob
 from sbert_app.runtime.line import Line, Stop, place_in_line
 from sbert_app.step import Step
@@ -151,9 +151,8 @@ def compare(projection: Projection, model: str, job: EmbeddingJob, line: Line, s
             yield Step("Embedding with the other model", done, len(projection.drawn))
             if stop.is_set():
                 return
-    vectors = unit_rows(job.embeddings)
     points = projection.points[projection.drawn]
-    thread = ProjectionThread(vectors, points)
+    thread = ProjectionThread(unit_rows(job.embeddings), points)
     for stage in thread.watch(line, stop):
         yield Step(stage, thread.layout.done, thread.layout.epochs)
     if stop.is_set() or thread.near is None:
@@ -164,5 +163,5 @@ def compare(projection: Projection, model: str, job: EmbeddingJob, line: Line, s
     for column, values in label_columns(projection.indexed.corpus.metadata).items():
         codes = np.unique(values[projection.drawn].astype(str), return_inverse=True)[1]
         labels[column] = same_label(before, codes), same_label(thread.near, codes)
-    moved = drift(points, thread.layout.points, before, thread.near)
-    yield Step("Compared", result=ModelComparison(model, moved, labels))
+    moved = aligned(thread.layout.points, points)
+    yield Step("Compared", result=ModelComparison(model, moved, kept(before, thread.near), labels))

@@ -14,8 +14,8 @@ from sbert_app.corpus_map.query import QueryOnMap
 from sbert_app.errors import UserError
 from sbert_app.mapping import keywords
 from sbert_app.mapping.clusters import Clustering, Labels, merged, silhouettes, with_fewer_outliers
-from sbert_app.mapping.projection import Drift, Neighbours, Points
-from sbert_app.vectors import Integers
+from sbert_app.mapping.projection import Neighbours, Points
+from sbert_app.vectors import Integers, Vectors
 
 MANY, GROUPS = 25, 16  # with more clusters, near ones are merged into so many groups, whose names a map seen whole has
 NAME_LENGTH = 60  # characters of a name that a visitor gives
@@ -43,11 +43,12 @@ class Projection:
 
 @dataclass(frozen=True)
 class ModelComparison:
-    """The drawn rows under another model; per label column the share of nearest rows with the same label, before and after."""
+    """The drawn rows under another model."""
 
     model: str
-    drift: Drift
-    same_label: dict[str, tuple[float, float]]
+    points: Points  # the second map, aligned with the first, (m, 2)
+    kept: Vectors  # the share of each row's 10 nearest rows that stay, 0..1, (m,)
+    same_label: dict[str, tuple[float, float]]  # by label column: the share of nearest rows with the same label, before and after
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ class CorpusMap:
         """`centres` of the drawn rows on the other model's map; the same centre where no row of a cluster is drawn."""
         if self.comparison is None:
             return []
-        points, drawn = self.comparison.drift.points, self.clustering.labels[self.projection.drawn]
+        points, drawn = self.comparison.points, self.clustering.labels[self.projection.drawn]
         members = [np.flatnonzero(drawn == number) for number in self._named]
         return [np.median(points[m], axis=0).tolist() if len(m) else own for m, own in zip(members, self.centres(), strict=True)]
 

@@ -170,21 +170,13 @@ def warm_up() -> None:
     UmapLayout(preview(vectors)).run(NeighbourIndex(vectors).search(vectors, NEIGHBOURS))
 
 
-@dataclass(frozen=True)
-class Drift:
-    """`kept` (n,): the share of each row's 10 nearest rows that stay, 0..1; `points` (n, 2): the second map, aligned."""
-
-    points: Points
-    kept: Vectors
-
-
-def drift(points: Points, other: Points, before: Neighbours, after: Neighbours) -> Drift:
-    """Compare two maps (n, 2) of the same rows, and their neighbours. A row's own index is ignored in both neighbour lists."""
-    kept = np.empty(len(points), np.float32)
-    for row, (first, second) in enumerate(zip(before.rows.tolist(), after.rows.tolist(), strict=True)):
-        old, new = ([i for i in neighbours if i != row][:NEAREST] for neighbours in (first, second))
-        kept[row] = len(set(old) & set(new)) / max(1, len(old))
-    return Drift(aligned(other, points), kept)
+def kept(before: Neighbours, after: Neighbours) -> Vectors:
+    """The share of each row's 10 nearest rows that stay, 0..1, (n,). A row's own index is ignored in both neighbour lists."""
+    shares = np.empty(len(before.rows), np.float32)
+    for row, lists in enumerate(zip(before.rows.tolist(), after.rows.tolist(), strict=True)):
+        old, new = ([i for i in neighbours if i != row][:NEAREST] for neighbours in lists)
+        shares[row] = len(set(old) & set(new)) / max(1, len(old))
+    return shares
 
 
 def aligned(other: Points, points: Points) -> Points:

@@ -14,7 +14,6 @@ from sbert_app.jobs.evaluate.grid import ShownGrid
 from sbert_app.jobs.fine_tune import preparing
 from sbert_app.jobs.map.job import ClusterOptions, draw
 from sbert_app.jobs.map.kept import preview
-from sbert_app.mapping.projection import Drift
 from sbert_app.ui.evaluation.tab import EvaluationTab
 from sbert_app.ui.fine_tune.tab import FineTuneTab
 from sbert_app.ui.header import ModelPicker
@@ -47,8 +46,8 @@ def test_the_map_comes_back_with_its_clusters_and_its_comparison(shared_bench, s
     assert shown[tab.bar.options.count] == "2" and drawn.names[0] in shown[tab.panel.groups]
     assert not shown[tab.panel.compare.share].visible and preview(shared_bench, session, MODEL) is None
     points = drawn.projection.points
-    drift = Drift(points + 1, np.ones(len(points), np.float32))
-    session.put(replace(drawn, comparison=ModelComparison("other", drift, {})))
+    compared = ModelComparison("other", points + 1, np.ones(len(points), np.float32), {})
+    session.put(replace(drawn, comparison=compared))
     shown = tab._on_opened(session, MODEL)
     assert shown[tab.panel.compare.share].visible and drawn.projection.id in shown[tab.panel.bridge]
     open_lines(shared_bench, session, 11)

@@ -209,7 +209,7 @@ def move(corpus_map: CorpusMap, comparison: ModelComparison, share: float) -> st
     The page draws them at `share` of the way, once it shows this map.
     """
     rows, points, centres = corpus_map.projection.drawn, corpus_map.projection.points, corpus_map.other_centres()
-    positions = {"from": _base64(points[rows], np.float32), "to": _base64(comparison.drift.points, np.float32)}
+    positions = {"from": _base64(points[rows], np.float32), "to": _base64(comparison.points, np.float32)}
     return message(map=corpus_map.projection.id, rows=_base64(rows, np.int32), **positions, share=share, others=centres)
 
 

@@ -108,7 +108,7 @@ def hovered(corpus_map: CorpusMap, row: int) -> Markup:
 
 def model_comparison(model: str, comparison: ModelComparison) -> Markup:
     """How neighbours and same-label shares change under the other model. model: the map's own."""
-    shares = comparison.drift.kept
+    shares = comparison.kept
     lines = [
         f"{100 * float(shares.mean()):.0f} % of each row's 10 nearest rows stay the same under {comparison.model}; "
         f"{100 * float((shares == 1).mean()):.0f} % of the rows keep all of them. Colour by “Drift” to see which rows changed.",
