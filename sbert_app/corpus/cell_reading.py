@@ -46,12 +46,8 @@ def _numbers(text: str) -> Readings:
         return {}
     if INFINITY.fullmatch(text):
         return {"": float(text)}
-    readings = {}
-    if DECIMALS[POINT].fullmatch(text):
-        readings[POINT] = float(text.replace(",", ""))
-    if DECIMALS[COMMA].fullmatch(text):
-        readings[COMMA] = float(text.replace(".", "").replace(",", "."))
-    return readings
+    plain = {POINT: text.replace(",", ""), COMMA: text.replace(".", "").replace(",", ".")}
+    return {mark: float(plain[mark]) for mark, pattern in DECIMALS.items() if pattern.fullmatch(text)}
 
 
 def _dates(text: str) -> Readings:
@@ -107,8 +103,7 @@ def _moments(orders: Mapping[str, tuple[str, str, str]], clock: str) -> Readings
 
 def _times(text: str) -> Readings:
     """Seconds since midnight."""
-    match = CLOCK.fullmatch(text)
-    if not match:
+    if not (match := CLOCK.fullmatch(text)):
         return {}
     hour, minute, second, half = int(match[1]), int(match[2]), float(match[3] or 0), (match[4] or "").lower()
     if minute > 59 or second >= 60 or hour > (12 if half else 23) or (half and not hour):

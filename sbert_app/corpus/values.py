@@ -79,18 +79,15 @@ def read(cells: "pd.Series[str]") -> Values | None:
     """The cells on the scale that reads most of them; None if most are of no kind."""
     codes, texts = _different(cells)
     rows = np.bincount(codes, minlength=len(texts))
-    filled = sum(count for text, count in zip(texts, rows.tolist(), strict=True) if text)
+    filled = int(rows[[bool(text) for text in texts]].sum())
     most, best = 0, ""
     chosen: Sequence[Readings] = ()
     moments = all(MOMENT.fullmatch(text) for text in texts if text)
     for kind in sorted(KINDS, key=lambda kind: kind != "date") if moments else KINDS:
-        reader = KINDS[kind]
-        readings = [reader(text) if text else {} for text in texts]
-        count = _rows_read(readings, rows)
-        if count < SURE_SHARE * filled:
+        readings = [KINDS[kind](text) if text else {} for text in texts]
+        if rows[[bool(possible) for possible in readings]].sum() < SURE_SHARE * filled:
             readings = [{} if MAY_BE_VERSION.fullmatch(text) else possible for text, possible in zip(texts, readings, strict=True)]
-            count = _rows_read(readings, rows)
-        if count > most:
+        if (count := int(rows[[bool(possible) for possible in readings]].sum())) > most:
             most, best, chosen = count, kind, readings
         if most == filled:
             break
@@ -101,10 +98,6 @@ def read(cells: "pd.Series[str]") -> Values | None:
     return _placed(scale, cells, codes, texts, chosen)
 
 
-def _rows_read(readings: Sequence[Readings], rows: NDArray[np.intp]) -> int:
-    return sum(count for possible, count in zip(readings, rows.tolist(), strict=True) if possible)
-
-
 def is_scale(scale: object) -> bool:
     """Whether `read` could have chosen it, here or in an earlier version."""
     return isinstance(scale, str) and _parts(scale)[0] in KINDS
@@ -113,8 +106,8 @@ def is_scale(scale: object) -> bool:
 def values_on(scale: str, cells: "pd.Series[str]") -> Values:
     """The cells on a scale that `read` chose for others."""
     codes, texts = _different(cells)
-    reader = KINDS[_parts(scale)[0]]
-    return _placed(scale, cells, codes, texts, [reader(text) if text else {} for text in texts])
+    kind, _ = _parts(scale)
+    return _placed(scale, cells, codes, texts, [KINDS[kind](text) if text else {} for text in texts])
 
 
 def range_on(scale: str, column: str, low: Any, high: Any, example: str = "") -> tuple[float, float]:
