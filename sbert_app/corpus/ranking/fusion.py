@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from sbert_app.vectors import Mask, Rows, Vectors
 
 Scores = NDArray[np.float64]
-Fused = tuple[Rows, Scores]
 
 WORDS_POWER, MAXSIM_SHARE = 3, 0.8  # chosen on SciFact's train claims, TREC-QA's dev part and 500 titles (docs/search.md)
 
@@ -30,21 +29,16 @@ def z_scores(values: NDArray[np.floating]) -> Scores:
     return centred / spread if spread > 1e-9 else np.zeros(len(values))
 
 
-def fuse(cosines: NDArray[np.floating], words: NDArray[np.floating], coverage: float) -> Scores:
-    """The z-scores of cosines, (n,), plus those of BM25 scores, (n,), which count as far as words cover the query.
-
-    coverage: `LexicalIndex.coverage`, 0..1. Without it, one common word in rows about something else would outweigh meaning.
-    """
-    return z_scores(cosines) + coverage**WORDS_POWER * z_scores(words)
-
-
-def hybrid(closest: Rows, cosines: Callable[[Rows], NDArray[np.floating]], words: NDArray[np.floating], coverage: float) -> Fused:
-    """Fuse the rows of a ranking by meaning with as many of the best by words: each row once, best first.
+def hybrid(
+    closest: Rows, cosines: Callable[[Rows], NDArray[np.floating]], words: NDArray[np.floating], coverage: float
+) -> tuple[Rows, Scores]:
+    """Fuse the rows of a ranking by meaning with as many of the best by words, each once, best first, by the sum of z-scores.
 
     closest: (k,) rows. cosines: those of any rows; words: BM25 scores of all rows, (n,), 0 for those that do not count.
+    coverage: `LexicalIndex.coverage`, 0..1. Without it, one common word in rows about something else would outweigh meaning.
     """
     rows = np.union1d(closest, best_rows(words, len(closest))).astype(np.int64)
-    scores = fuse(cosines(rows), words[rows], coverage)
+    scores = z_scores(cosines(rows)) + coverage**WORDS_POWER * z_scores(words[rows])
     order = best_first(scores)
     return rows[order], scores[order]
 
