@@ -1,7 +1,4 @@
-"""Colour a map by cluster, by a column of the corpus, by similarity to a query, or by drift under another model.
-
-And count the values of columns in each cluster.
-"""
+"""Colour a map by cluster, a column, similarity to a query, or drift under another model; count columns' values by cluster."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -90,23 +87,19 @@ def by_cluster(corpus_map: CorpusMap) -> list[dict[str, float | None]]:
     """
     clustering, metadata = corpus_map.clustering, corpus_map.projection.indexed.corpus.metadata
     groups = np.where(clustering.labels < 0, clustering.count, clustering.labels)
-    records: list[dict[str, float | None]] = [{} for _ in range(clustering.count + 1)]
+    counts: dict[str, list[float | None]] = {}  # by column of the records
     for name in metadata.columns:
         column = read(metadata[name])
         if metadata[name].is_unique and (column is None or not (column.values % 1 > 0).any()):
             continue
         colours = _column(name, metadata[name])
-        counts: dict[str, list[float | None]] = {}
         if isinstance(colours, Categories) and (colours.codes >= 0).all():
             for code, value in enumerate(colours.names):
-                counts[f"{name}: {value}"] = np.bincount(groups[colours.codes == code], minlength=len(records)).tolist()
+                counts[f"{name}: {value}"] = np.bincount(groups[colours.codes == code], minlength=clustering.count + 1).tolist()
         if column is not None and column.scale.startswith("number"):
-            means = pd.Series(column.values).groupby(groups).mean().reindex(range(len(records)))
+            means = pd.Series(column.values).groupby(groups).mean().reindex(range(clustering.count + 1))
             counts[f"{name}, mean"] = means.round(3).astype(object).where(means.notna(), None).tolist()
-        for key, numbers in counts.items():
-            for record, number in zip(records, numbers, strict=True):
-                record[key] = number
-    return records
+    return [{key: numbers[group] for key, numbers in counts.items()} for group in range(clustering.count + 1)]
 
 
 def _column(name: str, cells: "pd.Series[str]") -> Categories | ColourScale:
