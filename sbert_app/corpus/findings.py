@@ -104,7 +104,9 @@ class Findings:
         groups = []
         for number in range(len(self.grouping))[:most]:
             rows, scores = (values.tolist() for values in self.grouping.group(number))
-            groups.append(Group(list(map(self._member, rows, scores, self._values(rows))), self.always.issuperset(rows)))
+            metadata = self.corpus.metadata.iloc[rows]
+            differing = _records(metadata.loc[:, metadata.nunique() > 1])  # the values in the columns in which the rows differ
+            groups.append(Group(list(map(self._member, rows, scores, differing)), self.always.issuperset(rows)))
         return groups
 
     def pairs(self, most: int | None = None) -> list[SentencePair]:
@@ -196,11 +198,6 @@ class Findings:
     def _labels(self) -> list[int | str]:
         """Each row as tables write it: its number, or its name."""
         return [self.corpus.row_label(row) for row in self.corpus.rows.tolist()]
-
-    def _values(self, rows: list[int]) -> list[dict[str, str]]:
-        """Of each of these rows its values in the columns in which the rows differ."""
-        metadata = self.corpus.metadata.iloc[rows]
-        return _records(metadata.loc[:, metadata.nunique() > 1])
 
     def _member(self, i: int, score: float, values: Mapping[str, str]) -> Member:
         corpus, copies = self.corpus, self.mined.duplicates.copies
