@@ -43,9 +43,8 @@ class EmbeddingCache:
 
     def lookup(self, model: str, sentences: Sequence[str], dim: int) -> tuple[Vectors, Mask]:
         """Return cached embeddings, (n, dim) float32, zero where unknown, and which sentences are known, (n,) bool."""
-        keys = keys_of(sentences)
+        keys, known = keys_of(sentences), np.zeros(len(sentences), dtype=bool)
         vectors = np.zeros((len(sentences), dim), dtype=np.float32)
-        known = np.zeros(len(sentences), dtype=bool)
         folders = [folder / model for folder in (self.shipped, self.folder) if folder is not None]
         for segment in (segment for folder in folders for segment in sorted(folder.glob(SEGMENT))):
             try:
@@ -83,8 +82,7 @@ class EmbeddingCache:
                     self._untrimmed = 0
             return segment
         except Exception as error:
-            failure = write_failure(error)
-            if failure is None:
+            if (failure := write_failure(error)) is None:
                 raise
             if time.monotonic() - self._warned > WARN_SECONDS:
                 self._warned = time.monotonic()

@@ -196,8 +196,7 @@ class IndexedCorpus:
 
     def _closest(self, query: Vectors, top: int, mask: Mask | None) -> Rows:
         if mask is None and top < len(self.corpus):
-            scores, rows = self.index.search(query[None], top)
-            scores, rows = scores[0], rows[0]
+            (scores,), (rows,) = self.index.search(query[None], top)
             own: Rows = rows[rows >= 0]
             if self.passages is None:
                 return own

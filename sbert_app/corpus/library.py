@@ -174,12 +174,10 @@ def _describe(folder: Path) -> SavedCorpus:
     try:
         with storage.reading(f"The saved corpus '{folder.name}'", "Delete it."):
             manifest = storage.read_object(folder / "corpus.json")
-            texts = [manifest[key] for key in ("name", "model", "saved")]
-            if not all(isinstance(text, str) for text in texts) or not isinstance(manifest["rows"], int):
+            name, rows, model, saved = (manifest[key] for key in ("name", "rows", "model", "saved"))
+            if not all(isinstance(text, str) for text in (name, model, saved)) or not isinstance(rows, int):
                 raise TypeError("corpus.json holds values of another type")
             text = " + ".join(manifest["columns"]) + (", mended" if manifest.get("mends") else "")
-            return SavedCorpus(
-                folder.name, manifest["name"], manifest["rows"], manifest["model"], manifest["saved"], size, text=text
-            )
+            return SavedCorpus(folder.name, name, rows, model, saved, size, text=text)
     except storage.UnreadableError:
         return SavedCorpus(folder.name, folder.name, 0, "", "", size, damaged=True)

@@ -166,7 +166,6 @@ def joined_cells(columns: Iterable[Iterable[str]]) -> list[str]:
 def _remarks(texts: Sequence[str], sentences: list[str], rows: Integers, limits: Limits) -> list[str]:
     cut = [int(row) for text, row in zip(texts, rows, strict=True) if len(text) > limits.row_characters]
     remarks = [f"Cut to {limits.row_characters:,} characters: {row_list(cut)}."] if cut else []
-    repeated = len(sentences) - len(set(sentences))
-    if repeated:
+    if repeated := len(sentences) - len(set(sentences)):
         remarks.append(f"{amount(repeated, 'row repeats', 'rows repeat')} an earlier sentence; kept, computed once.")
     return remarks

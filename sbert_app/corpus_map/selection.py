@@ -104,7 +104,6 @@ def near_query(corpus_map: CorpusMap) -> Selection:
     text = short(query.query, QUERY_LENGTH)
     aside, indexed = f" ({query.milliseconds:.0f} ms; the star marks its position)", corpus_map.projection.indexed
     whole = " Search reads all of it." if indexed.passages else ""
-    long = indexed.long_texts
-    notes = (f"{long}: of such a text only the beginning is compared here.{whole}",) if long else ()
+    notes = (f"{long}: of such a text only the beginning is compared here.{whole}",) if (long := indexed.long_texts) else ()
     title = f"The {len(rows)} nearest to “{text}”"
     return Selection(corpus_map.clustering, rows, title, scores=query.scores[rows], notes=notes, aside=aside)

@@ -130,8 +130,7 @@ def cautions(sentence1: str, sentence2: str, tokens: Sequence[TokenVectors] = ()
             noticed.append(Caution(LANGUAGE, f"The {which} sentence {reason}: do not rely on this score."))
     if denial := _denial(sentence1, sentence2):
         noticed.append(Caution(NEGATION, f"The {denial}: one may deny the other, {SCORE_ALONE}."))
-    different = differing(sentence1, sentence2)
-    if different and shared_content(sentence1, sentence2) >= HALF_ALIKE:
+    if (different := differing(sentence1, sentence2)) and shared_content(sentence1, sentence2) >= HALF_ALIKE:
         first, second = different
         what = KINDS.get(first.kind, "units" if first.value == second.value else "numbers")
         text = f"The {what} differ: “{first.text}” in the first sentence, “{second.text}” in the second."

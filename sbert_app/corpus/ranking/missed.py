@@ -114,10 +114,8 @@ class Miss:
             return OTHER_WORDS, f"{row.capitalize()} has no word of the query, and {meaning}."
         better = min((standing.rank - 1 for standing in self.standings if standing.rank), default=0)
         lacking = f" and lacks {quoted(words.lacking)}" if words.lacking else ""
-        return (
-            LOWER,
-            f"{row.capitalize()} has {quoted(words.shared)} of the query{lacking}; at least {better:,} rows fit it better.",
-        )
+        has = f"{row.capitalize()} has {quoted(words.shared)} of the query{lacking}"
+        return LOWER, f"{has}; at least {better:,} rows fit it better."
 
     @property
     def lines(self) -> list[str]:
