@@ -106,13 +106,18 @@ def findings(table: Table, columns: Sequence[str]) -> Iterator[Finding]:
     if (silent := _says_nothing(texts)).any():
         text = f"{amount(silent.sum(), 'row says', 'rows say')} nothing, like “{short(texts[silent].mode()[0], EXAMPLE_LENGTH)}”"
         yield Finding(text, table.rows[silent], _pairs(texts[silent], texts[silent]), NOTHING)
-    yield from _repeats(table, columns, texts)
+    others = table.frame.drop(columns=list(columns))
+    if (again := _again(texts)).any():
+        differing = int((again & ~pd.concat([texts, others], axis=1).duplicated().to_numpy()).sum())
+        differ = f"; {differing:,} of them {plural(differing, 'differs', 'differ')} in other columns" if differing else ""
+        text = f"{amount(again.sum(), 'row repeats', 'rows repeat')} an earlier text{differ}"
+        yield Finding(text, table.rows[again], _pairs(texts[again], texts[again]), REPEATS)
     for mend, has in ((MARKUP, "holds HTML"), (SPACES, "holds odd spaces or invisible characters")):
         after = joined(mended(table, columns, [mend]).frame, columns)
         if (changed := (texts != after).to_numpy()).any():
             text = amount(changed.sum(), f"row {has}", f"rows {has.replace('holds', 'hold')}")
             yield Finding(text, table.rows[changed], _pairs(texts[changed], after[changed]), mend)
-    for column, cells in table.frame.drop(columns=list(columns)).items():
+    for column, cells in others.items():
         if (dates := in_iso(cells)) is not None:
             yield from _dates(table, str(column), *dates)
     foreign = texts.str.slice(0, BEGINNING).map(lambda text: is_foreign(text) or not in_latin(text)).to_numpy(bool)
@@ -134,16 +139,6 @@ def _dates(table: Table, column: str, after: "pd.Series[str]", values: Values) -
         text = f"The dates of “{column}” are written in several ways, {other.sum():,} not as 2026-03-31{''.join(left)}"
         shown = changed if changed.any() else unclear
         yield Finding(text, table.rows[other], _pairs(cells[shown], after[shown]), DATES if changed.any() else "")
-
-
-def _repeats(table: Table, columns: Sequence[str], texts: "pd.Series[str]") -> Iterator[Finding]:
-    again = _again(texts)
-    if again.any():
-        others = table.frame.drop(columns=list(columns))
-        differing = int((again & ~pd.concat([texts, others], axis=1).duplicated().to_numpy()).sum())
-        differ = f"; {differing:,} of them {plural(differing, 'differs', 'differ')} in other columns" if differing else ""
-        text = f"{amount(again.sum(), 'row repeats', 'rows repeat')} an earlier text{differ}"
-        yield Finding(text, table.rows[again], _pairs(texts[again], texts[again]), REPEATS)
 
 
 def mended(table: Table, columns: Sequence[str], mends: Collection[str]) -> Table:

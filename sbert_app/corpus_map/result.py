@@ -64,12 +64,11 @@ class Accord:
 
 def accord(column: str, labels: Labels, gold: NDArray[np.object_]) -> Accord:
     """Compare clusters with one column, (n,) of strings. Outliers count as one more cluster."""
-    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
-    from sklearn.metrics.cluster import contingency_matrix
+    from sklearn import metrics
 
     values, codes = np.unique(gold.astype(str), return_inverse=True)
-    purity = float(contingency_matrix(codes, labels).max(axis=0).sum() / len(labels))
-    ari, nmi = float(adjusted_rand_score(codes, labels)), float(normalized_mutual_info_score(codes, labels))
+    purity = float(metrics.cluster.contingency_matrix(codes, labels).max(axis=0).sum() / len(labels))
+    ari, nmi = (float(score(codes, labels)) for score in (metrics.adjusted_rand_score, metrics.normalized_mutual_info_score))
     return Accord(column, len(values), purity, ari, nmi)
 
 

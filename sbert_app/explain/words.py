@@ -92,11 +92,8 @@ def spans(sentence: str, words: Sequence[str]) -> list[tuple[int, int] | None]:
     places, position = list[tuple[int, int] | None](), 0
     for word in words:
         start = -1 if is_special(word) else text.find(word.lower() if text is lowered else word, position)
-        if start < 0:
-            places.append(None)
-        else:
-            position = start + len(word)
-            places.append((start, position))
+        position = position if start < 0 else start + len(word)
+        places.append(None if start < 0 else (start, position))
     return places
 
 

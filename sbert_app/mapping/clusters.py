@@ -80,17 +80,16 @@ def cluster(points: Points, vectors: Vectors, method: str = K_MEANS, count: int 
 
 def _choose_count(points: Points, vectors: Vectors) -> tuple[int, str]:
     """The largest number of clusters with nearly the best silhouette. Without clear clusters the very best is mostly 2."""
-    from sklearn.metrics import silhouette_score
-    from sklearn.metrics.pairwise import cosine_distances
+    from sklearn import metrics
 
     sample = sample_of(len(points))
-    distances, chosen = cosine_distances(vectors[sample]), points[sample]
+    distances, chosen = metrics.pairwise.cosine_distances(vectors[sample]), points[sample]
     most = min(len(np.unique(chosen, axis=0)) - 1, 2 * len(sample) ** 0.5)
     scores: dict[int, float] = {}
     for count in (count for count in CANDIDATES if count <= most):
         labels = _k_means(chosen, count)
         if len(np.unique(labels)) > 1:
-            scores[count] = float(silhouette_score(distances, labels, metric="precomputed"))
+            scores[count] = float(metrics.silhouette_score(distances, labels, metric="precomputed"))
     if not scores:
         return 1, "too few different rows to choose from"
     several = {count: score for count, score in scores.items() if count >= FEW}
