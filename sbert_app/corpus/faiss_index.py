@@ -166,8 +166,7 @@ def recall(exact: Vectors, exact_rows: Rows, returned: Vectors, returned_rows: R
     """
     shares = []
     for truth, cosines, true_rows, rows, own in zip(exact, returned, exact_rows, returned_rows, queries, strict=True):
-        others = truth[(true_rows != own) & (true_rows >= 0)][:TOP]
-        if len(others):
+        if len(others := truth[(true_rows != own) & (true_rows >= 0)][:TOP]):
             near = cosines[(rows != own) & (rows >= 0)] >= others[-1] - tie
             shares.append(min(int(near.sum()), len(others)) / len(others))
     return float(np.mean(shares)) if shares else 1.0

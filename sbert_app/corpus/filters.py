@@ -69,8 +69,7 @@ def _condition(column: str, condition: Any, columns: Sequence[str]) -> Condition
     if not isinstance(condition, Mapping):
         values = condition if isinstance(condition, list) else [condition]
         return Condition(column, values=tuple(map(str, values)))
-    unknown = condition.keys() - {"contains", "from", "to"}
-    if unknown:
+    if unknown := condition.keys() - {"contains", "from", "to"}:
         raise UserError(f"A filter has no setting '{min(unknown)}'. Use a list of values, contains, from or to.")
     low, high = (condition[end] if condition.get(end) not in (None, "") else None for end in ("from", "to"))
     return Condition(column, contains=str(condition.get("contains") or ""), low=low, high=high)
@@ -91,8 +90,7 @@ def matching_rows(metadata: pd.DataFrame, filters: Mapping[str, Any]) -> Matchin
         if condition.contains:
             mask &= cells.str.contains(condition.contains, case=False, regex=False).to_numpy(dtype=bool)
         if condition.is_range:
-            values = read(cells)
-            if values is None:
+            if (values := read(cells)) is None:
                 raise no_scale(condition.column)
             unread = values.unread
             notes += unread.in_words()

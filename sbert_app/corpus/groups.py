@@ -72,8 +72,7 @@ class Neighbourhoods:
             neighbours = self._neighbours[part]
             free = ~grouped[neighbours]  # not in an earlier group
             nodes = np.concatenate([[centre], neighbours[free]])
-            rows = int(self._weights[nodes].sum())
-            if rows > 1:
+            if (rows := int(self._weights[nodes].sum())) > 1:
                 grouped[nodes] = True
                 groups.append((rows, nodes, np.concatenate([[np.float32(1)], self._scores[part][free]])))
         groups.sort(key=lambda group: -group[0])

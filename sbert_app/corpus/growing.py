@@ -117,8 +117,7 @@ class Growing:
     def fill(self, rows: Rows) -> None:
         """Let the model read those of these rows that it has not read yet."""
         self._take_indexed()
-        unread = rows[~self.done[rows]]
-        if len(unread):
+        if len(unread := rows[~self.done[rows]]):
             vectors, tokens = self.encode([self.sentences[row] for row in unread.tolist()])
             self._put(unread, vectors)
             self.tokens.keep(unread.tolist(), tokens)

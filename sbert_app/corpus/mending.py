@@ -99,10 +99,8 @@ CELLS: Mapping[str, Callable[[str], str]] = {MARKUP: without_html, SPACES: _tidy
 def findings(table: Table, columns: Sequence[str]) -> Iterator[Finding]:
     """Yield what is wrong with these text columns, and with other columns of dates, that are written in several forms."""
     texts = joined(table.frame, columns)
-    filled = (texts != "").to_numpy()
-    if not filled.all():
-        empty = table.rows[~filled]
-        yield Finding(f"{amount(len(empty), 'row has', 'rows have')} no text and will be left out", empty)
+    if (empty := (texts == "").to_numpy()).any():
+        yield Finding(f"{amount(empty.sum(), 'row has', 'rows have')} no text and will be left out", table.rows[empty])
     if (silent := _says_nothing(texts)).any():
         text = f"{amount(silent.sum(), 'row says', 'rows say')} nothing, like “{short(texts[silent].mode()[0], EXAMPLE_LENGTH)}”"
         yield Finding(text, table.rows[silent], _pairs(texts[silent], texts[silent]), NOTHING)
@@ -120,8 +118,8 @@ def findings(table: Table, columns: Sequence[str]) -> Iterator[Finding]:
     for column, cells in others.items():
         if (dates := in_iso(cells)) is not None:
             yield from _dates(table, str(column), *dates)
-    foreign = texts.str.slice(0, BEGINNING).map(lambda text: is_foreign(text) or not in_latin(text)).to_numpy(bool)
-    if foreign.any():
+    beginnings = texts.str.slice(0, BEGINNING)
+    if (foreign := beginnings.map(lambda text: is_foreign(text) or not in_latin(text)).to_numpy(bool)).any():
         text = f"At least {amount(foreign.sum(), 'row does', 'rows do')} not look English, which a model for English hardly reads"
         yield Finding(text, table.rows[foreign], _pairs(texts[foreign], texts[foreign]))
 

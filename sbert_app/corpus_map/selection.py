@@ -97,8 +97,7 @@ def near_row(corpus_map: CorpusMap, row: int) -> Selection:
 
 def near_query(corpus_map: CorpusMap) -> Selection:
     """The rows nearest to the query on the map. Raises UserError if there is none."""
-    query = corpus_map.query
-    if query is None:
+    if (query := corpus_map.query) is None:
         raise UserError("There is no query on the map. Type one.")
     rows = np.argsort(-query.scores, kind="stable")[:NEAREST]
     text = short(query.query, QUERY_LENGTH)

@@ -67,11 +67,9 @@ class Tokens:
 
 def shortest_form(word: str, known: Container[str]) -> str:
     """The shortest known form of an English word: ship for shipping; other languages rarely have such pairs."""
-    while True:
-        shorter = next((form for form in _shorter(word) if len(form) >= SHORTEST and form in known), None)
-        if shorter is None:
-            return word
+    while shorter := next((form for form in _shorter(word) if len(form) >= SHORTEST and form in known), ""):
         word = shorter
+    return word
 
 
 def _shorter(word: str) -> Iterator[str]:
