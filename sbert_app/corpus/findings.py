@@ -81,7 +81,6 @@ class Findings:
 
     @property
     def staying(self) -> int:
-        """The number of rows that stay."""
         return int(self.decided.keep.sum())
 
     @cached_property

@@ -110,7 +110,6 @@ class LongTexts:
 
     @property
     def texts(self) -> list[str]:
-        """The text of each passage."""
         return [self._sentences[row][slice(*span)] for row, span in zip(self.rows, self.spans, strict=True)]
 
     def cut(self) -> Iterator[int]:

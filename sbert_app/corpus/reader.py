@@ -63,7 +63,6 @@ class Corpus:
 
     @cached_property
     def distinct(self) -> int:
-        """The number of different sentences."""
         return len(set(self.sentences))
 
     def title(self, row: int) -> str:
@@ -153,7 +152,6 @@ def existing(table: Table, columns: Sequence[str]) -> list[str]:
 
 
 def joined(frame: pd.DataFrame, columns: Sequence[str]) -> "pd.Series[str]":
-    """`joined_cells` of these columns."""
     return pd.Series(joined_cells(frame[column] for column in columns), dtype=object)
 
 

@@ -37,7 +37,6 @@ class Projection:
 
     @cached_property
     def words(self) -> keywords.Words:
-        """The word counts of the corpus."""
         return keywords.Words(self.indexed.corpus.sentences)
 
 
