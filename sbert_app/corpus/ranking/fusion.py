@@ -58,9 +58,8 @@ def best_first(scores: NDArray[np.floating]) -> Rows:
     return np.argsort(-scores, kind="stable")
 
 
-def rank_of(scores: NDArray[np.floating], row: int, mask: Mask | None = None) -> int:
-    """The rank of a row by scores, (n,), from 1; equal scores rank in row order. mask: the rows that count beside itself, (n,)."""
-    counted = np.ones(len(scores), dtype=bool) if mask is None else mask
+def rank_of(scores: NDArray[np.floating], row: int, counted: Mask) -> int:
+    """The rank of a row by scores, (n,), from 1; equal scores rank in row order. counted: which rows do beside itself, (n,)."""
     better = int((scores[counted] > scores[row]).sum())
     before = scores[:row][counted[:row]]
     return 1 + better + int((before == scores[row]).sum())
