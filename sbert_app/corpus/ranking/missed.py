@@ -146,7 +146,7 @@ def query_words(
     words = () if stop_words else tuple(dict.fromkeys(tokenize(query)))
     own = set(WORD.findall(text.lower()))
     shared, lacking = tuple(word for word in words if word in own), tuple(word for word in words if word not in own)
-    visible = own if read is None else set(WORD.findall(text[:read].lower()))
+    visible = set(WORD.findall(text[:read].lower()))
     beyond = tuple(word for word in shared if word not in visible)
     known = set(vocabulary) if lacking else set()
     unknown = [word for word in lacking if word not in known and len(word) >= LEAST_LETTERS and not well_known(word)]
