@@ -79,6 +79,7 @@ def serve(settings: "Settings") -> NoReturn:
     bound_heads()
     log_in_one_line()
     speak_english()
+    use_lean_pages()
     page = build_app(bench)
     warming = threading.Timer(WARM_UP_DELAY, warm_up, [bench, lambda: wait_for_a_page(bench)])
     warming.daemon = True
@@ -86,10 +87,9 @@ def serve(settings: "Settings") -> NoReturn:
     no_proxy(settings.address)
     try:
         options = launch_options(bench) | {"server_name": settings.address, "server_port": settings.port}
-        server, _, _ = page.launch(prevent_thread_lock=True, **options)
+        page.launch(prevent_thread_lock=True, **options)
     except (OSError, ImportError) as error:  # httpx lacks a package for a proxy of the kind SOCKS
         raise UserError(f"Cannot serve at {settings.address}:{settings.port or '7860 to 7959'}: {error}") from None
-    use_lean_pages(server, page)
     try:
         while True:
             time.sleep(SWEEP_SECONDS)  # a signal wakes the main thread

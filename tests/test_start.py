@@ -38,8 +38,8 @@ with no_stubs():
     from sbert_app.ui.app import build_app, launch_options
 bench = Workbench(Settings(home=Path(sys.argv[1])))
 page = build_app(bench)
-server, url, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options(bench))
-use_lean_pages(server, page)
+use_lean_pages()
+_, url, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options(bench))
 assert b"SBERT Studio" in urllib.request.urlopen(url).read()
 assert stubs == []
 modules = sorted({name.partition(".")[0] for name in sys.modules})

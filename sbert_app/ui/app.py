@@ -1,7 +1,4 @@
-"""Build the page: a bar with corpus and model, one tab per feature, the API endpoints; its theme and scripts.
-
-The theme is IBM Plex, a teal accent for SBERT, greys. Everything else is in assets/style.css.
-"""
+"""Build the page: a bar with corpus and model, one tab per feature, the API endpoints; its scripts and theme."""
 
 import secrets
 from typing import Any
@@ -40,7 +37,6 @@ MOST_QUEUED = 1_000
 POLL_SECONDS, PROGRESS_SECONDS = 0.005, 1.0
 PAGES_KEPT = 5_000  # Gradio keeps the state of this many pages and clients, most recent first
 THREADS = 128  # a waiting job holds a thread: more than jobs may wait, so that quick requests always get one
-STYLE = ASSETS / "style.css"
 SCRIPTS = tuple(ASSETS / f"{name}.js" for name in ("page", "bar", "map_names", "take_home", "present", "keep_session", "tour"))
 ACCENT = "#0f766e"  # SBERT's colour on the page; figures use a lighter teal, readable on light and dark
 
@@ -125,7 +121,7 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
     """Arguments of `launch`, besides address and port."""
     return {
         "theme": build_theme(),
-        "css_paths": [STYLE],
+        "css_paths": [ASSETS / "style.css"],
         **login_options(bench.settings),
         "head": page_head(bench.settings),
         "favicon_path": LOGO,
@@ -155,7 +151,7 @@ def page_head(settings: Settings) -> str:
 
 
 def build_theme() -> gr.themes.Base:
-    """Build the theme with fonts that Gradio includes: nothing is loaded from other hosts."""
+    """IBM Plex, teal and greys; fonts that Gradio includes, so that nothing is loaded from other hosts. style.css has the rest."""
     theme = gr.themes.Base(
         primary_hue=gr.themes.colors.teal,
         secondary_hue=gr.themes.colors.teal,

@@ -1,8 +1,5 @@
-"""A page that is opened or reloaded: its tab, model, corpus, query, filters and map come back.
-
-The address names tab, corpus, query and filters. The browser tab remembers its session, whose id is a secret and never in the
-address: a reload resumes it, with the map and everything else that it holds.
-"""
+"""A page that is opened or reloaded: its address names tab, corpus, query and filters. The browser tab remembers its session, whose
+id is a secret and never in the address: a reload resumes it, with the map and everything else that it holds."""
 
 import json
 from dataclasses import dataclass
@@ -38,18 +35,15 @@ class ChosenModel:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a page was: values of the address, the session of its browser tab, and the connection by which the page was left.
-
-    kept: the corpus that the page itself put in the address. "" where there is none.
-    """
+    """Where a page was: values of the address, the session of its browser tab. "" where there is none."""
 
     tab: str = ""
     corpus: str = ""
     query: str = ""
     filters: str = ""
     session: str = ""
-    left_by: str = ""
-    kept: str = ""
+    left_by: str = ""  # the connection by which the page was left
+    kept: str = ""  # the corpus that the page itself put in the address
 
     @classmethod
     def read(cls, text: Any) -> "Place":

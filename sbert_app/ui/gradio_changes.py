@@ -1,7 +1,4 @@
-"""What the app changes in Gradio: its import, memory and language of a page, its queue, its log, how long a request head may take.
-
-Gradio rewrites 81 type stubs for editors at every import, two seconds of work nobody here reads: `no_stubs` spares that.
-"""
+"""What the app changes in Gradio: its import, memory and language of a page, its queue, log, how long a request head may take."""
 
 import asyncio
 import inspect
@@ -24,9 +21,8 @@ from sbert_app.watching import Private
 if TYPE_CHECKING:
     from gradio import Blocks
     from gradio.queueing import Event
-    from gradio.routes import App
 
-HEAD_SECONDS = 30.0  # to send the head of a request in
+HEAD_SECONDS = 30.0  # to send the head of a request in; uvicorn itself bounds only the pause between two requests
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +38,7 @@ def _replaced(owner: Any, name: str, by: Callable[..., Any]) -> Iterator[None]:
 
 
 def no_stubs() -> AbstractContextManager[None]:
-    """While Gradio is first imported; later it changes nothing. Gradio writes no stub for a class that has no file."""
+    """While Gradio is first imported: spare 81 type stubs for editors, two seconds. It writes none for a class that has no file."""
     getfile = inspect.getfile
 
     def file_of(what: Any) -> str:
@@ -60,35 +56,22 @@ def no_server() -> ContextDecorator:
     return _replaced(App, "create_app", lambda *_, **__: None)
 
 
-def use_lean_pages(server: "App", page: "Blocks") -> None:
-    """Make a launched app keep no copy of the configuration for each page and each call of an endpoint.
-
-    It would take 30 ms and 0.5 MB, and only closed routes read it.
-    """
-    from gradio.state_holder import SessionState, StateHolder
+def use_lean_pages() -> None:
+    """Make every app copy no configuration for each page and each call: 30 ms and 0.5 MB that only closed routes read."""
+    from gradio import state_holder
 
     unread: dict[str, Any] = {}
 
-    class LeanState(SessionState):
+    class LeanState(state_holder.SessionState):
         def __init__(self, blocks: Any) -> None:
             super().__init__(cast(Any, SimpleNamespace(default_config=blocks.default_config, blocks=())))
             setattr(self.blocks_config, "config_for_block", lambda *_: unread)  # noqa: B010 - mypy allows no assignment
 
-    class LeanPages(StateHolder):
-        def __getitem__(self, session_id: str) -> SessionState:
-            if session_id not in self.session_data:
-                self.session_data[session_id] = LeanState(self.blocks)
-            return super().__getitem__(session_id)
-
-    server.state_holder = LeanPages()
-    server.state_holder.set_blocks(page)
+    vars(state_holder)["SessionState"] = LeanState
 
 
 def log_in_one_line() -> None:
-    """Log what Gradio refuses, such as a file that it did not receive, in one line: it would print a traceback for each request.
-
-    What fails in a handler is logged by the handler, with its traceback. uvicorn's lines are written as all others are.
-    """
+    """Log what Gradio refuses, such as a file it did not receive, in one line, not as a traceback. Handlers log their own."""
     from gradio import queueing, route_utils, routes
 
     def one_line() -> None:
@@ -99,14 +82,11 @@ def log_in_one_line() -> None:
 
     for module in (queueing, routes, route_utils):
         setattr(module, "traceback", SimpleNamespace(print_exc=one_line))  # noqa: B010 - mypy allows no assignment
-    LOGGING_CONFIG["loggers"] = {"uvicorn": {"level": "INFO"}}
+    LOGGING_CONFIG["loggers"] = {"uvicorn": {"level": "INFO"}}  # its lines are written as all others are
 
 
 class BoundedHeads(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
-    """A connection that is closed HEAD_SECONDS after it was opened, or a further head was begun, unless the head is complete.
-
-    uvicorn itself bounds only the pause between two requests.
-    """
+    """A connection that is closed HEAD_SECONDS after it was opened, or a further head was begun, unless the head is complete."""
 
     _late: asyncio.TimerHandle | None = None
 
@@ -152,10 +132,7 @@ def bound_heads() -> None:
 
 
 def take_turns(page: "Blocks", most: int, visitor: Callable[["Event"], Hashable]) -> None:
-    """Make Gradio's queue serve visitors in turn, and of each at most so many requests of a kind at a time.
-
-    Gradio serves requests of a kind in order of arrival: whoever sends 200 would delay everyone by 200.
-    """
+    """Serve visitors in turn, and of each at most so many requests of a kind at a time: who sends 200 would delay all by 200."""
     queue = page._queue
     turns: defaultdict[str, Turns[Event]] = defaultdict(Turns)
 

@@ -1,7 +1,4 @@
-"""The bar on top: logo, the corpus menu, the picker of the model that all tabs use, "?" and "⋯"; and what is said about the model.
-
-And the dropdowns of tabs that choose a cross-encoder or poly-encoder, each named with what it was trained for.
-"""
+"""The bar on top: logo, corpus menu, the picker of the model that all tabs use, "?" and "⋯"; and dropdowns that choose a scorer."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -85,6 +82,7 @@ class ModelPicker:
 
 
 def scorer_label(name: str, trained_for: str) -> str:
+    """A cross-encoder or poly-encoder, with what it was trained for."""
     return f"{name} · {in_words(trained_for)}"
 
 

@@ -9,12 +9,12 @@ import time
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import gradio as gr
 import httpx
 import pytest
 import uvicorn
+from gradio import state_holder
 from gradio.blocks import BlocksConfig
 
 from sbert_app.ui import gradio_changes
@@ -158,9 +158,11 @@ def page(shared_bench):
 
 def test_a_page_costs_little_and_keeps_its_state(page, monkeypatch):
     page.state_session_capacity = 1_000
-    gradio_changes.use_lean_pages(server := SimpleNamespace(), page)
+    monkeypatch.setattr(state_holder, "SessionState", state_holder.SessionState)  # put back after the test
+    gradio_changes.use_lean_pages()
     monkeypatch.setattr(BlocksConfig, "config_for_block", lambda *_: pytest.fail("computes what nobody reads"))
-    pages = server.state_holder
+    pages = state_holder.StateHolder()
+    pages.set_blocks(page)
     state, box = (next(b for b in page.blocks.values() if isinstance(b, kind)) for kind in (gr.State, gr.Textbox))
     pages["first"][state._id] = "mine"
     tracemalloc.start()

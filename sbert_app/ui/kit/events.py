@@ -1,7 +1,4 @@
-"""Event handlers: how errors are shown, how a page shows that it waits, who asks; the controls of a long job.
-
-A UserError is shown with its own text, any other error as the number under which it is logged.
-"""
+"""Event handlers: how errors are shown, how a page shows that it waits, who asks; the controls of a long job."""
 
 import functools
 import inspect
@@ -33,8 +30,7 @@ STOPPING = "Stopping …"
 
 
 def handler(function: Callable[..., Any], early: bool = False) -> Callable[..., Any]:
-    """Wrap an event handler, a function or a generator: look up the page's session, work for its visitor, show errors, and watch
-    how it ends, and how many rows the session's corpus has.
+    """Wrap an event handler, a function or generator: look up its session, work for its visitor, show errors, log how it ends.
 
     early: may run before the page has arrived; then it gets an empty session. A generator returns whether it was stopped.
     """
@@ -74,12 +70,9 @@ def handler(function: Callable[..., Any], early: bool = False) -> Callable[..., 
 
 
 def dimming(elem_id: str, trigger: Any, *event: Any, **how: Any) -> Any:
-    """Connect what takes long, by trigger(*event, **how): the element is dimmed until it has ended. Returns the event.
-
-    Also if it failed: Gradio's page runs no `then` of that.
-    """
+    """Connect what takes long, by trigger(*event, **how): the element is dimmed until it has ended. Returns the event."""
     started = trigger(*event, js=f"(...values) => {{ studio.wait('{elem_id}', true); return values; }}", **how, **PRIVATE)
-    for after in (started.then, started.failure):
+    for after in (started.then, started.failure):  # Gradio's page runs no `then` of what has failed
         after(None, None, None, js=f"() => studio.wait('{elem_id}', false)", **PRIVATE)
     return started
 
@@ -113,6 +106,7 @@ def caller_left() -> Callable[[], bool]:
 
 @contextmanager
 def _errors_shown() -> Iterator[None]:
+    """Show a UserError with its own text, any other error as the number under which it is logged."""
     try:
         yield
     except UserError as error:

@@ -1,7 +1,4 @@
-"""Small HTML pieces, and the templates of assets/: in all of them a str is text and gets escaped, a Markup is HTML.
-
-And the style of figures: their colours are readable on light and dark, because a figure has no access to the theme.
-"""
+"""Small HTML pieces and templates, in which a str is text and gets escaped, a Markup is HTML; and the style of figures."""
 
 import base64
 import json
@@ -16,7 +13,7 @@ from sbert_app.tables import csv_file
 from sbert_app.wording import short as short  # for who has `html` at hand
 
 Figure = Any  # of plotly, which has no types and is imported where a figure is drawn: the first page does not need it
-INK = "#7c7c85"
+INK = "#7c7c85"  # this and the others are readable on light and dark: a figure has no access to the theme
 TEAL, FAR, MIDDLE = "#14988d", "#d0455f", "#8a8a94"  # pairs meant to be close, far, between; opaque, for readable text on them
 GREY = "#8a8a94"  # outliers, and points during the layout
 GRID = "rgba(128,128,136,0.25)"

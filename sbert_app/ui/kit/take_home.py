@@ -1,6 +1,4 @@
-"""Links under a result to take it along, for assets/take_home.js and present.js: picture, full screen, and the commands that make
-it again, for a shell and as Python for gradio_client.
-"""
+"""Links under a result to take it along (assets/take_home.js, present.js): picture, full screen, commands that make it again."""
 
 import json
 import shlex
@@ -41,15 +39,12 @@ class Caption:
 
 @dataclass(frozen=True)
 class Input:
-    """What a job reads: a file ("": none), its text columns (empty: guessed), the model that indexes it, what is mended before.
+    """What a job reads: a file, indexed by the model with these mends, or a collection."""
 
-    store: instead of these, for a job that needs a corpus, the address of a collection or the name of one that the app offers.
-    """
-
-    file: str = ""
-    columns: tuple[str, ...] = ()
+    file: str = ""  # "": none
+    columns: tuple[str, ...] = ()  # of text; empty: guessed
     model: str = DEFAULT_ENCODER
-    store: str = ""
+    store: str = ""  # instead of the others, for a job that needs a corpus: an address, or a name that the app offers
     mends: tuple[str, ...] = ()
 
 
@@ -82,17 +77,14 @@ def commands(job: Job, values: Mapping[str, Any], source: Input) -> Markup:
 
 
 def input_of(indexed: IndexedCorpus | None) -> Input:
-    """The corpus as a file that a command reads. Files of the examples are beside the program; a visitor's are with the visitor.
-
-    A sample is named with its collection; None is the example that a job takes without a file.
-    """
+    """The corpus as what a command reads; None: the example that a job takes without a file. A visitor's file is where it is."""
     if indexed is None:
         return Input()
     corpus = indexed.corpus
     if corpus.name.startswith(PASTED):
         return Input(PASTED_FILE, model=indexed.model, mends=corpus.mends)
-    example = (ASSETS / "examples" / corpus.name).is_file()
-    file = f"assets/examples/{corpus.name}" if example else corpus.name
+    example = ASSETS / "examples" / corpus.name
+    file = f"assets/examples/{corpus.name}" if example.is_file() else corpus.name
     return Input(file, corpus.columns, indexed.model, corpus.store, corpus.mends)
 
 
