@@ -114,10 +114,7 @@ class CorpusPanel:
             button.click(handler(partial(self._on_make, kind)), session, self.downloads[kind], **PRIVATE)
 
     def show(self, session: Session, wanted: str = "") -> Updates:
-        """Show the session's corpus in the header, and tell the tabs that it was opened.
-
-        wanted: what the page's address still names if there is none.
-        """
+        """Show the session's corpus in the header, and tell the tabs. wanted: the address's name while none is open."""
         indexed, opened = session.get(IndexedCorpus), secrets.token_hex(4)
         return {
             self.opened: opened if indexed else "",
@@ -155,12 +152,11 @@ class CorpusPanel:
         """Show what is wrong with the texts of these columns."""
         table = waiting_table(session)
         faults = [*findings(table, existing(table, columns))]
-        choices = {fault.mend: MENDS[fault.mend] for fault in faults if fault.mend}
-        chosen = [mend for mend in mends if mend in choices]
-        offered = [(label, mend) for mend, label in choices.items()]
+        offered = [*dict.fromkeys(fault.mend for fault in faults if fault.mend)]
+        chosen = [mend for mend in mends if mend in offered]
         return {
             self.summary: view.table_summary(table, columns[0], looks_like_prose(table.frame, columns[0]), faults),
-            self.mends: gr.CheckboxGroup(choices=offered, value=chosen, visible=bool(choices)),
+            self.mends: gr.CheckboxGroup(choices=[(MENDS[mend], mend) for mend in offered], value=chosen, visible=bool(offered)),
             **self._on_mends(session, columns, chosen),
         }
 

@@ -81,10 +81,8 @@ class IndexingPanel:
         for step, state in self.job.following(steps, partial(view.progress, name=name), None, EVERY, opened):
             indexed = session.get(IndexedCorpus)
             if step.result:
-                state |= self._show(session) | {
-                    self.progress: "",
-                    self.notice: view.unread(unread_table(session)) or view.ready(step.result),
-                }
+                notice = view.unread(unread_table(session)) or view.ready(step.result)
+                state |= self._show(session) | {self.progress: "", self.notice: notice}
             elif indexed and indexed is not before and indexed.growing:
                 state |= (self._show(session) if opened() else {}) | {self.notice: view.reading(step, name)}
             new, shown = opened(), indexed

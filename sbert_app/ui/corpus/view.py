@@ -32,12 +32,10 @@ FORMATS = "csv, tsv, txt, jsonl, json, parquet or xlsx; the text formats also as
 
 
 def menu(indexed: IndexedCorpus | None, opened: str, collection: OpenCollection | None = None, wanted: str = "") -> Markup:
-    """The button in the bar. opened: changes whenever another corpus is opened, which closes the panel.
-
-    wanted: the name in the page's address, which stays there while no corpus is open.
-    """
-    name, size = (indexed.corpus.name, amount(len(indexed.corpus), "row")) if indexed else (NO_CORPUS, "")
-    key = indexed.key if indexed else wanted
+    """The button in the bar. opened: another for each corpus, closes the panel; wanted: the address's name while none is open."""
+    name, size, key = NO_CORPUS, "", wanted
+    if indexed:
+        name, size, key = indexed.corpus.name, amount(len(indexed.corpus), "row"), indexed.key
     if collection:
         name, size, key = collection.name, amount(collection.rows, "row"), key_of(collection)
     return Markup(
@@ -60,20 +58,19 @@ def choices(saved: Sequence[SavedCorpus], deletable: bool = True) -> Markup:
     """Saved corpora and examples as cards."""
     cards = [_saved(entry, deletable) for entry in saved if deletable or not entry.damaged]
     example = Markup(
-        '<li class="card"><button type="button" data-corpus="example" data-name="{}" aria-label="Example: {}">'
-        "<b>{}</b><span>{}</span></button></li>"
+        '<li class="card"><button type="button" data-corpus="example" data-name="{0}" aria-label="Example: {1}">'
+        "<b>{1}</b><span>{2}</span></button></li>"
     )
-    examples = [example.format(name, title, title, about) for name, (title, about) in EXAMPLES.items()]
+    examples = [example.format(name, *shown) for name, shown in EXAMPLES.items()]
     recent, older = cards[:RECENT_SHOWN], cards[RECENT_SHOWN:]
-    parts = [_section("Recent", recent)] if recent else []
+    listed = Markup("<h3>Recent</h3>") + _list(recent) if recent else Markup()
     if older and deletable:
-        parts.append(Markup("<details><summary>{:,} more</summary>{}</details>").format(len(older), _section("", older)))
-    return Markup().join([*parts, _section("Examples", examples)])
+        listed += Markup("<details><summary>{:,} more</summary>{}</details>").format(len(older), _list(older))
+    return listed + Markup("<h3>Examples</h3>") + _list(examples)
 
 
-def _section(title: str, cards: Sequence[Markup]) -> Markup:
-    head = Markup("<h3>{}</h3>").format(title) if title else Markup()
-    return head + Markup('<ul class="cards">{}</ul>').format(Markup().join(cards))
+def _list(cards: Sequence[Markup]) -> Markup:
+    return Markup('<ul class="cards">{}</ul>').format(Markup().join(cards))
 
 
 def _saved(entry: SavedCorpus, deletable: bool) -> Markup:
@@ -119,8 +116,7 @@ def progress(step: Step[IndexedCorpus], name: str) -> Markup:
     rate = f"{step.rate:,.0f} sentences/s" if step.rate else ""
     cached = f"{step.skipped:,} from the cache" if step.skipped else ""
     left = step.left if step.stage == ENCODING else ""
-    counted = f"{step.stage} {name}: {step.done:,} of {step.total:,} {step.unit}"
-    text = " · ".join(filter(None, [counted, rate, cached, left]))
+    text = " · ".join(filter(None, [f"{step.stage} {name}: {step.done:,} of {step.total:,} {step.unit}", rate, cached, left]))
     kept = ". Encoded sentences are kept: index again to continue." if step.stopped else ""
     return html.progress(step.done, step.total, text + kept, "Indexing")
 

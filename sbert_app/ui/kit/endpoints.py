@@ -61,13 +61,8 @@ def add_endpoint(job: Job, bench: Workbench) -> None:
 
     with gr.Row(visible=False):
         outputs = [gr.JSON(), gr.File()] if job.makes_file else [gr.JSON()]
-        gr.Button().click(
-            handler(_with_signature(streaming if job.streams else final, job, inputs)),
-            [_component(argument) for argument in inputs],
-            outputs,
-            api_name=job.name,
-            concurrency_limit="default" if job.quick else None,
-        )
+        work, limit = _with_signature(streaming if job.streams else final, job, inputs), "default" if job.quick else None
+        gr.Button().click(handler(work), [*map(_component, inputs)], outputs, api_name=job.name, concurrency_limit=limit)
 
 
 def _component(argument: Argument) -> Any:
@@ -106,14 +101,10 @@ def _steps(job: Job, bench: Workbench, shelf: Shelf, request: gr.Request, values
             if argument.kind.upload and given[argument.name]:
                 given[argument.name] = files.enter_context(uploaded(given[argument.name], ""))
         options = read(job.options, {argument.name: given[argument.name] for argument in declared}, limits)
-    call = Call(
-        bench,
-        stop=Stop(visitor_of(request), caller_left()),
-        session=bench.sessions.get(given["corpus"]) if job.needs is Needs.CORPUS else Session(),
-        table=_table(job, bench, given),
-        columns=COLUMNS.kind.check(given.get("columns") or [], limits),
-        folder=shelf.folder if job.makes_file else None,
-    )
+    stop = Stop(visitor_of(request), caller_left())
+    session = bench.sessions.get(given["corpus"]) if job.needs is Needs.CORPUS else Session()
+    table, columns = _table(job, bench, given), COLUMNS.kind.check(given.get("columns") or [], limits)
+    call = Call(bench, stop, session, table, columns, shelf.folder if job.makes_file else None)
     yield from job.steps(call, options)
 
 

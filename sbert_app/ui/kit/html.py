@@ -135,10 +135,5 @@ def as_text(text: str) -> str:
 
 def quiet(figure: Figure, height: int | None) -> None:
     """Set a transparent background, the app's font and small margins. height: pixels; None: that of its place on the page."""
-    figure.update_layout(
-        height=height,
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"color": INK, "family": "IBM Plex Sans, system-ui, sans-serif", "size": 12},
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-    )
+    clear, font = "rgba(0,0,0,0)", {"color": INK, "family": "IBM Plex Sans, system-ui, sans-serif", "size": 12}
+    figure.update_layout(height=height, paper_bgcolor=clear, plot_bgcolor=clear, font=font, margin=dict.fromkeys("lrtb", 10))

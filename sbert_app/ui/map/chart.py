@@ -1,7 +1,4 @@
-"""The map as a plotly figure, fast enough for 100,000 points, and messages that change it without drawing it again.
-
-Points are WebGL, one trace per colour, and 32-bit numbers: in messages to the script (assets/map_bridge.js) in base64.
-"""
+"""The map as a plotly figure, fast enough for 100,000 points (WebGL, a trace per colour, 32 bits), and messages to its script."""
 
 import base64
 import json
@@ -31,7 +28,8 @@ SCALE = [[0, "#a3a3ad"], [0.3, "#7fb0ac"], [0.55, "#14988d"], [0.8, "#d97706"], 
 # Of three and more numbers, from low to high.
 ORDERED = "#6b7fd7 #4f97c8 #3fa6a8 #45ab83 #6fae57 #a3ab35 #cfa12b #df8a34 #e06c46 #d8505a #c43a6b #a82f72".split()
 TEXTS_UP_TO = 20_000  # points; with more, sentences are requested on hover, as they would be most of the data sent
-HOVER_LENGTH, LINE_LENGTH = 160, 56
+HOVER_LENGTH = 160  # characters of a sentence, in lines of 56
+LINES = textwrap.TextWrapper(56, break_long_words=False, break_on_hyphens=False)
 FEW_NAMES = 20  # with more clusters, names are smaller
 TERM_LENGTH, ONE_LINE = 24, 16  # characters of a term and of a name in one line
 BLANK = "rgba(138,138,148,0.35)"  # a row without a value
@@ -179,12 +177,7 @@ def _label(name: str) -> str:
 
 def _wrapped(sentence: str) -> str:
     """A sentence for the hover box: cut, wrapped and escaped."""
-    words, lines = short(" ".join(sentence.split()), HOVER_LENGTH).split(" "), [""]
-    for word in words:
-        if lines[-1] and len(lines[-1]) + len(word) >= LINE_LENGTH:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
-    return str(Markup("<br>").join(lines))
+    return str(Markup("<br>").join(LINES.wrap(short(" ".join(sentence.split()), HOVER_LENGTH))))
 
 
 def message(**parts: Any) -> str:
@@ -204,10 +197,7 @@ def highlight(rows: NDArray[np.integer] | None, ringed: Points | None = None, **
 
 
 def move(corpus_map: CorpusMap, comparison: ModelComparison, share: float) -> str:
-    """A message: the drawn rows with their positions on both maps, and the clusters' centres on the other model's.
-
-    The page draws them at `share` of the way, once it shows this map.
-    """
+    """A message: the drawn rows on both maps, and the centres on the other model's, for the page to draw at `share` of the way."""
     rows, points, centres = corpus_map.projection.drawn, corpus_map.projection.points, corpus_map.other_centres()
     positions = {"from": _base64(points[rows], np.float32), "to": _base64(comparison.points, np.float32)}
     return message(map=corpus_map.projection.id, rows=_base64(rows, np.int32), **positions, share=share, others=centres)

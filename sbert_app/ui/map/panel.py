@@ -35,9 +35,7 @@ class ComparePanel:
 
     def __init__(self, bench: Workbench, session: gr.State, bridge: gr.HTML, tab: gr.Tab) -> None:
         self._bench, self._session, self._bridge, self._tab = bench, session, bridge, tab
-        self.model = gr.Dropdown(
-            [], value=None, label="The other model", allow_custom_value=True, min_width=0, elem_id="map-other", info=ABOUT,
-        )  # fmt: skip
+        self.model = gr.Dropdown([], label="The other model", info=ABOUT, allow_custom_value=True, min_width=0, elem_id="map-other")
         with gr.Row(elem_id="map-compare-buttons"):
             self.start = gr.Button("Compare", size="sm", min_width=0, elem_id="map-compare-start")
             self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, min_width=0, elem_id="map-compare-stop")

@@ -37,13 +37,11 @@ class Toolbar:
             self.corpus_line = gr.HTML(view.corpus_line(), elem_id="map-course", js_on_load=None)
             with gr.Row(elem_id="map-controls"):
                 self.query = gr.Textbox(
-                    label="Find on the map", placeholder="Find on the map: any words", max_lines=1, min_width=0,
-                    elem_id="map-query",
-                )  # fmt: skip
+                    label="Find on the map", placeholder="Find on the map: any words", max_lines=1, min_width=0, elem_id="map-query"
+                )
                 self.colour = gr.Dropdown(
-                    [colouring.CLUSTERS], value=colouring.CLUSTERS, label="Colour by", min_width=0, allow_custom_value=True,
-                    elem_id="map-colour",
-                )  # fmt: skip
+                    [colouring.CLUSTERS], label="Colour by", min_width=0, allow_custom_value=True, elem_id="map-colour"
+                )
                 self.filter = MapFilters()
                 self.all = gr.Button("Show all", size="sm", elem_id="map-all")
                 self.export = ExportPanel(session, self.colour)

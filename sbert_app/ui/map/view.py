@@ -47,12 +47,11 @@ def draw_label(indexed: IndexedCorpus | None) -> str:
 def summary(corpus_map: CorpusMap) -> Markup:
     """What was drawn; folded: how to read it, how it was made, and the time of each step."""
     projection, clustering = corpus_map.projection, corpus_map.clustering
-    total = sum(corpus_map.seconds.values())
     stages = " · ".join(f"{name} {seconds:.2f} s" for name, seconds in corpus_map.seconds.items())
-    count, clusters = len(projection.points), amount(clustering.count, "cluster")
+    count, total = len(projection.points), sum(corpus_map.seconds.values())
     outliers = f", {amount(clustering.outliers, 'outlier')}" if clustering.outliers else ""
     head = Markup("<b>{:,}</b> {} in <b>{}</b>{}, drawn in {:.1f} s").format(
-        count, plural(count, "sentence", "sentences"), clusters, outliers, total
+        count, plural(count, "sentence", "sentences"), amount(clustering.count, "cluster"), outliers, total
     )
     how = f"Points: {projection.method}. Clusters: {clustering.method} on the map; {clustering.how}. Time: {stages}."
     fold = Markup("<details><summary>How to read it, and how it was drawn</summary>{}{}</details>")
@@ -129,9 +128,8 @@ def model_comparison(model: str, comparison: ModelComparison) -> Markup:
 
 def caption(corpus_map: CorpusMap) -> Caption:
     """The map's title and source, for pictures and pages."""
-    projection = corpus_map.projection
-    sentences, clusters = amount(len(projection.points), "sentence"), amount(corpus_map.clustering.count, "cluster")
-    title = f"Map of {projection.indexed.corpus.name}: {sentences} in {clusters}"
+    projection, clusters = corpus_map.projection, amount(corpus_map.clustering.count, "cluster")
+    title = f"Map of {projection.indexed.corpus.name}: {amount(len(projection.points), 'sentence')} in {clusters}"
     return Caption.of(title, corpus_map.model, projection.method)
 
 
@@ -150,12 +148,8 @@ def page(corpus_map: CorpusMap, chart: html.Figure) -> str:
     ]
     about = caption(corpus_map)
     return html.render(
-        "map_page.html",
-        title=about.title,
-        source=about.source,
-        summary=summary(corpus_map),
+        "map_page.html", title=about.title, source=about.source, summary=summary(corpus_map), numbers=numbers(corpus_map),
         plot=chart.to_html(full_html=False, include_plotlyjs=True, default_height=f"{HEIGHT}px", config=html.PAGE_CONFIG | BUTTONS),
         clusters=html.table(["cluster", "rows", "distinctive words", "most central sentence"], rows),
-        numbers=numbers(corpus_map),
         command=shell(CLUSTER_MAP, options(corpus_map), input_of(corpus_map.projection.indexed)),
-    )
+    )  # fmt: skip

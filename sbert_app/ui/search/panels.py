@@ -56,15 +56,12 @@ element.addEventListener('click', event => {
 
 @dataclass(frozen=True)
 class LastSearch:
-    """How a session's corpus was searched last, by component, and in which opening of it, as the page calls it.
-
-    A reload, which is another opening, brings this back. A component that is missing is as it was at first.
-    """
+    """How a session's corpus was searched last; a reload brings it back."""
 
     of_corpus: ClassVar[bool] = True
 
-    opened: str
-    values: Values
+    opened: str  # in which opening of it, as the page calls it: a reload is another
+    values: Values  # by component; one that is missing is as it was at first
 
 
 @dataclass(frozen=True)
@@ -110,12 +107,11 @@ class SearchControls:
         """Offer what a corpus can be searched with. values: what is chosen, unless the page has something else meanwhile."""
         former = [(f"the index before, {offered.former_model}", FORMER_MODEL)] if offered.former_model else []
         rankings = [(label, name) for name, label in RANKINGS.items() if name in offered.rankings]
-        rerankers = [NO_CROSS, *offered.rerankers]
-        filters = values[self.filters.state].filters
-        menus = {self.ranking: rankings, self.beside: [NOTHING_BESIDE, *rankings, *former], self.cross: rerankers}
+        beside, rerankers = [NOTHING_BESIDE, *rankings, *former], [NO_CROSS, *offered.rerankers]
+        menus = {self.ranking: rankings, self.beside: beside, self.cross: rerankers}
         return {
             **{menu: gr.update(choices=listed, **({} if meanwhile else {"value": values[menu]})) for menu, listed in menus.items()},
-            **self.filters.show(Filtering(offered.columns, filters, offered.sampled)),
+            **self.filters.show(Filtering(offered.columns, values[self.filters.state].filters, offered.sampled)),
         }
 
     def chosen(self, session: Session) -> Values:
@@ -124,17 +120,12 @@ class SearchControls:
         return {component: component.value for component in self.components} | (last.values if last else {})
 
     def addressed(self, session: Session) -> Values:
-        """The filters of the page's address, once, if the open corpus is the one that it names.
-
-        An address without a search leaves the filters of the last one.
-        """
+        """The filters of the page's address, once, if it names the open corpus; without a search, those of the last one stay."""
         indexed, address = session.get(IndexedCorpus), session.get(AddressFilters)
         session.drop(AddressFilters)
         if not (address and indexed and address.corpus in (indexed.key, indexed.corpus.name)):
             return {}
-        if session.get(LastSearch) and not address.searches:
-            return {}
-        return {self.filters.state: Filtering(filters=address.filters)}
+        return {} if session.get(LastSearch) and not address.searches else {self.filters.state: Filtering(filters=address.filters)}
 
     def asked(self, values: Values) -> LastSearch | None:
         """What was asked since the corpus was opened."""

@@ -58,7 +58,7 @@ class FilePanel:
         by_file.failure(lambda: {self.file: None, **self._hidden()}, None, outputs, **PRIVATE)  # another file can be uploaded
         started = [self.job.listen(self.example.click, self._on_example, [session, model], outputs, None)]
         for trigger in [self.score.click, *(column.input for column in self._chosen)]:
-            started.append(self.job.listen(trigger, self._on_score, [session, *self._chosen, model], outputs, None))
+            started.append(self.job.listen(trigger, self._on_score, [session, model, *self._chosen], outputs, None))
         for event in started:
             event.failure(self._cleared, None, outputs, **PRIVATE)
         self.file.clear(handler(self._on_clear), session, [*outputs, self.stage], **PRIVATE)
@@ -74,10 +74,8 @@ class FilePanel:
         for updates in self._scored(session, columns, model):
             yield updates | {self.file: None}
 
-    def _on_score(
-        self, session: Session, first: str | None, second: str | None, labels: str | None, model: str
-    ) -> Iterator[Updates]:
-        yield from self._scored(session, PairColumns(str(first or ""), str(second or ""), str(labels or "")), model)
+    def _on_score(self, session: Session, model: str, *columns: str | None) -> Iterator[Updates]:
+        yield from self._scored(session, PairColumns(*(str(column or "") for column in columns)), model)
 
     def _on_model(self, session: Session, first: str | None, model: str) -> Updates:
         """Scores of another model than the header's are not kept below its name. Scoring again may take long: it has a button."""
@@ -87,8 +85,8 @@ class FilePanel:
         if opened.model == model:  # the event was late
             return {self.stage: gr.skip()}
         session.stop(SCORING)
-        button = gr.Button(f"Score with {model}", visible=True)
-        return {**self._no_result(), self.score: button, self.stage: html.status(OTHER_MODEL)}
+        again = {self.score: gr.Button(f"Score with {model}", visible=True), self.stage: html.status(OTHER_MODEL)}
+        return self._no_result() | again
 
     def _scored(self, session: Session, columns: PairColumns, model: str) -> Iterator[Updates]:
         """Score the session's file by these columns, and offer all that it has, at each step: a busy page may lose one."""
@@ -132,8 +130,7 @@ class FilePanel:
 def progress(step: Step[ScoredPairs]) -> Markup:
     if not step.total:
         return html.status(f"{step.stage} …")
-    counts = step.done, step.total, "different sentences"
-    return html.counted(step.stage, *counts, "Scoring the file of pairs", step.left)
+    return html.counted(step.stage, step.done, step.total, "different sentences", "Scoring the file of pairs", step.left)
 
 
 def scored(result: ScoredPairs) -> Markup:

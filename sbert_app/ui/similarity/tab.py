@@ -57,9 +57,8 @@ class PairPanel:
         with gr.Row():
             self.sentence1 = gr.Textbox(first, label="First sentence", lines=2, min_width=280, elem_id="sentence1")
             self.sentence2 = gr.Textbox(second, label="Second sentence", lines=2, min_width=280, elem_id="sentence2")
-        gr.Examples(
-            list(EXAMPLES.values()), [self.sentence1, self.sentence2], example_labels=list(EXAMPLES), api_visibility="private"
-        )
+        boxes = [self.sentence1, self.sentence2]
+        gr.Examples(list(EXAMPLES.values()), boxes, example_labels=list(EXAMPLES), api_visibility="private")
         self.result = gr.HTML(view.SKELETON, elem_id=view.COMPARISON, js_on_load=LATE)
         with gr.Accordion("Details: word by word, other measures, times", open=False, elem_id="details"):
             gr.Checkbox(label=SHOW_ALL, elem_id="all-words")  # read by the style sheet alone

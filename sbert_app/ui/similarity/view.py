@@ -1,7 +1,4 @@
-"""Render a comparison: the answer in words, the score on its scale, cautions, and the sentences with their matched words.
-
-And of two lists: a heat map and a table of the closest pairs.
-"""
+"""Render a comparison: the answer in words, the score on its scale, cautions, matched words; of two lists a heat map and table."""
 
 from collections.abc import Sequence
 
@@ -51,13 +48,10 @@ def links(sentence1: str, sentence2: str, model: str, cross_encoder: ModelScore 
 
 
 def _score(scored: Comparison | ModelScore, name: str, kind: str, elem_id: str, cautions: Markup = Markup()) -> Markup:
-    """The sentence in words, cautions, the number, and its bar; above zero, with a mark at the median of each kind of pairs.
-
-    Whose the random pairs are is in `_origin`.
-    """
+    """The sentence in words, cautions, the number, and its bar; above zero, with a mark at the median of each kind of pairs."""
     score, scale = scored.score, scored.scale
     word, colon, place = scored.in_words.partition(": ")
-    place = place.removesuffix(f" of {scale.random.whose}") if scale else place
+    place = place.removesuffix(f" of {scale.random.whose}") if scale else place  # whose they are is in `_origin`
     line = Markup('<p class="in-words" id="{}-words" role="status"><b>{}</b> {}</p>')
     words = line.format(elem_id, word + colon.rstrip(), place and f"{place}.")
     number = Markup('<div class="score-line"><span class="score" id="{}">{}</span> <span class="eyebrow">{}</span></div>')
