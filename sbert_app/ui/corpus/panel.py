@@ -25,7 +25,9 @@ from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
 from sbert_app.ui.kit.files import Shelf, uploaded
 from sbert_app.wording import amount
 
-EMBEDDINGS = {"npy": "as numpy array", "parquet": "as table (parquet)"}
+EMBEDDINGS = {"npy": "Export embeddings as numpy array", "parquet": "Export embeddings as table (parquet)"}
+JOINED = "Several columns are joined, in the order of the file."
+MENDED = "Only in the copy that is searched. Without a tick nothing is changed."
 PREVIEW_ROWS, PREVIEW_LENGTH = 5, 200  # characters of a cell
 
 
@@ -42,54 +44,36 @@ class CorpusPanel:
         self._session, self._model, self._menu = session, model, menu
         self.opened = gr.State("")
         with gr.Column(elem_id="corpus-panel"):
-            self._draw_sources()
+            with gr.Row(elem_id="corpus-sources"):
+                with gr.Column(scale=1, min_width=300), gr.Tabs():
+                    with gr.Tab("Upload"):
+                        # No file_types: Gradio's own error stays on top of the box and does not say what to do.
+                        self.file = gr.File(label=view.FORMATS, height=170, elem_id="corpus-file", elem_classes="drop-zone")
+                    with gr.Tab("Paste"):
+                        self.pasted = gr.Textbox(label="One sentence per line", lines=5, max_lines=14, elem_id="pasted")
+                        self.use_pasted = gr.Button("Use these lines", size="sm", elem_id="use-pasted")
+                with gr.Column(scale=1, min_width=300):
+                    self.choices = gr.HTML(view.choices([]), elem_id="corpus-choices", js_on_load=None)
             self.collection = CollectionPanel(bench, session)
-            self._draw_choose()
-            self._draw_export()
+            with gr.Column(visible=False, elem_id="choose") as self.choose:
+                self.summary = gr.HTML(elem_id="offered", js_on_load=None)
+                self.columns = gr.Dropdown(label="Text column(s)", info=JOINED, multiselect=True, elem_id="columns")
+                self.mends = gr.CheckboxGroup(label="Mend before reading", info=MENDED, visible=False, elem_id="mends")
+                with gr.Row(elem_classes="examples"):
+                    self.index = gr.Button("Read", variant="primary", elem_id="index")
+                    self.cancel = gr.Button("Cancel", elem_id="index-cancel")
+                self.preview = gr.Dataframe(label="First rows", interactive=False, wrap=True, elem_id="preview")
+            with gr.Row(visible=False, elem_classes="examples", elem_id="export") as self.export:
+                self.other_columns = gr.Button("Choose other columns", size="sm", elem_id="other-columns")
+                # A file is made when its first button is pressed; the next click, on the second, downloads it.
+                self.makes = {kind: gr.Button(title, size="sm", elem_id=f"make-{kind}") for kind, title in EMBEDDINGS.items()}
+                self.downloads = {
+                    kind: gr.DownloadButton(f"embeddings.{kind}", size="sm", visible=False, elem_id=f"download-{kind}")
+                    for kind in EMBEDDINGS
+                }
             self.indexing = IndexingPanel(bench, session, self.index)
         self.indexing.draw_notices()
         self.notice = self.indexing.notice
-
-    def _draw_sources(self) -> None:
-        with gr.Row(elem_id="corpus-sources"):
-            with gr.Column(scale=1, min_width=300), gr.Tabs():
-                with gr.Tab("Upload"):
-                    # No file_types: Gradio's own error stays on top of the box and does not say what to do.
-                    self.file = gr.File(label=view.FORMATS, height=170, elem_id="corpus-file", elem_classes="drop-zone")
-                with gr.Tab("Paste"):
-                    self.pasted = gr.Textbox(label="One sentence per line", lines=5, max_lines=14, elem_id="pasted")
-                    self.use_pasted = gr.Button("Use these lines", size="sm", elem_id="use-pasted")
-            with gr.Column(scale=1, min_width=300):
-                self.choices = gr.HTML(view.choices([]), elem_id="corpus-choices", js_on_load=None)
-
-    def _draw_choose(self) -> None:
-        with gr.Column(visible=False, elem_id="choose") as self.choose:
-            self.summary = gr.HTML(elem_id="offered", js_on_load=None)
-            self.columns = gr.Dropdown(
-                label="Text column(s)", info="Several columns are joined, in the order of the file.", multiselect=True,
-                elem_id="columns",
-            )  # fmt: skip
-            self.mends = gr.CheckboxGroup(
-                label="Mend before reading", info="Only in the copy that is searched. Without a tick nothing is changed.",
-                visible=False, elem_id="mends",
-            )  # fmt: skip
-            with gr.Row(elem_classes="examples"):
-                self.index = gr.Button("Read", variant="primary", elem_id="index")
-                self.cancel = gr.Button("Cancel", elem_id="index-cancel")
-            self.preview = gr.Dataframe(label="First rows", interactive=False, wrap=True, elem_id="preview")
-
-    def _draw_export(self) -> None:
-        """A file of embeddings is made when its button is pressed; the next click downloads it."""
-        with gr.Row(visible=False, elem_classes="examples", elem_id="export") as self.export:
-            self.other_columns = gr.Button("Choose other columns", size="sm", elem_id="other-columns")
-            self.makes = {
-                kind: gr.Button(f"Export embeddings {title}", size="sm", elem_id=f"make-{kind}")
-                for kind, title in EMBEDDINGS.items()
-            }
-            self.downloads = {
-                kind: gr.DownloadButton(f"embeddings.{kind}", size="sm", visible=False, elem_id=f"download-{kind}")
-                for kind in EMBEDDINGS
-            }
 
     def listen(self, starts: list[gr.HTML]) -> None:
         """Connect events. starts: the choices of corpora that tabs show while none is open."""

@@ -49,10 +49,7 @@ class Input:
 
 
 def row(caption: Caption, elem_ids: Sequence[str], *groups: Markup) -> Markup:
-    """The links of one result in one line. elem_ids: the elements, charts and texts, that make up the result.
-
-    The scripts read caption and elements from this line, also for the page that keeps the whole session (keep_session.js).
-    """
+    """The links of a result in one line, where the scripts read its caption and elem_ids, those of its charts and texts."""
     about = {"data-shows": " ".join(elem_ids), "data-title": caption.title, "data-source": caption.source}
     return Markup('<div class="take-home" {}>{}</div>').format(_attributes(about), Markup().join(groups))
 

@@ -41,12 +41,9 @@ RENAME = Markup(
 
 
 def colour_list(corpus_map: CorpusMap, colour: str, chosen: int | None = None) -> Markup:
-    """The values of the column that colours the map, as buttons with colour, name and size; the chosen one is marked.
-
-    For other colours the clusters, each with its most central sentence and a pencil, below what of a scale could not be read.
-    """
+    """The values of the column that colours the map, or for other colours the clusters, as buttons; the chosen one is marked."""
     groups, notes = colouring(corpus_map, colour), Markup()
-    if isinstance(groups, ColourScale):
+    if isinstance(groups, ColourScale):  # what of it could not be read is said above the clusters
         notes = html.cautions(groups.notes)
         groups = Categories("cluster", corpus_map.clustering.labels, corpus_map.names)
     counts, buttons = groups.counts.tolist(), []

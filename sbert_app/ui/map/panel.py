@@ -101,7 +101,7 @@ class MapPanel:
         self.pointed = gr.HTML(elem_id="map-pointed", js_on_load=None)
 
     def draw(self) -> None:
-        """Build the tabs beside the map."""
+        """Build the tabs beside the map, and connect what selects rows."""
         with gr.Tabs(elem_id="map-panel") as self.tabs:
             with gr.Tab("Clusters", id=CLUSTERS):
                 self.summary = gr.HTML(html.empty(view.NO_MAP), elem_id="map-summary", js_on_load=None)
@@ -114,8 +114,6 @@ class MapPanel:
                 self.compare = ComparePanel(self._bench, self._session, self.bridge, compare)
         # What `deselected` updates.
         self.deselecting: list[Any] = [self.selection, self.status, self.pointed, *self._filter.outputs]
-
-    def listen(self) -> None:
         outputs, inputs = [self.bridge, self.groups, self.tabs, *self.deselecting], {self._session, self._filter.state}
         self.groups.picked(handler(self._on_listed), inputs, outputs, **PRIVATE)
         self.bridge.picked(handler(self._on_picked), inputs, outputs, trigger_mode="multiple", **PRIVATE)

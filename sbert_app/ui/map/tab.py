@@ -69,10 +69,8 @@ class MapTab:
         recoloured.failure(handler(self._colour_shown), session, bar.colour, **PRIVATE)
         queried = [*coloured, *panel.deselecting, panel.bridge, panel.groups, panel.tabs]
         bar.query.submit(handler(self._on_query), [*session, bar.query], queried, **PRIVATE)
-        panel.listen()
         bar.all.click(handler(self._on_all), session, [*queried, bar.query], **PRIVATE)
         panel.compare.listen(bar.colour, self._model, [tab.select, opened.change, self._model.change])
-        bar.export.listen()
 
     def _on_opened(self, session: Session, model: str) -> Updates:
         """Show what the session holds: its corpus, and the map of it if one was drawn before the page was reloaded."""
@@ -109,15 +107,12 @@ class MapTab:
             yield {self.plot: gr.skip()}  # Gradio clears the outputs of a generator that yields nothing
 
     def _on_draw(self, session: Session, model: str, still: bool, *grouping: Any) -> Iterator[Updates]:
-        """Show the preview, the moving points (not if `still`), then the map.
-
-        The map comes with all that changes beside it: of two updates within a frame, Gradio's page may lose the first.
-        """
+        """Show the preview, the moving points (not if `still`), then the map."""
         options = ClusterOptions.read(*grouping)
         yield self.job.busy(html.progress(0, 1, "Starting …", ""))
         shown, seconds = 0.0, math.inf if still else REFRESH_SECONDS
         for step in draw(self._bench, session, options, model):
-            if isinstance(step, CorpusMap):
+            if isinstance(step, CorpusMap):  # with all beside it: of two updates within a frame, Gradio's page may lose the first
                 yield {**self.job.idle(), **self._grouped(session, step), self.bar.start: gr.Button(**AGAIN)}
                 return
             stage = {self.stage: html.progress(step.done, step.total, f"{step.stage} …", "Drawing the map")}

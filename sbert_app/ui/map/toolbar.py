@@ -96,14 +96,13 @@ class ClusterControls:
 
 
 class ExportPanel:
-    """Components and event handlers; a file is made when its button is clicked. `colour`: the column that colours the page."""
+    """Files, made when their buttons are clicked, and links. `colour`: the column that colours the page."""
 
     def __init__(self, session: gr.State, colour: gr.Dropdown) -> None:
-        self._session, self._colour = session, colour
         with gr.Accordion("Export", open=False, elem_id="map-export", elem_classes="popover"):
-            self.page = FileButton("sbert-studio-map.html", "map-page")
-            self.csv = FileButton("sbert-studio-map.csv", "map-csv")
-            self.clusters = FileButton("sbert-studio-clusters.csv", "map-clusters-csv")
+            FileButton("sbert-studio-map.html", "map-page").listen(self._page, [session, colour])
+            FileButton("sbert-studio-map.csv", "map-csv").listen(self._csv, [session])
+            FileButton("sbert-studio-clusters.csv", "map-clusters-csv").listen(self._clusters, [session])
             in_menu = gr.HTML(elem_id="map-take-home", js_on_load=None)
         # Gradio takes a closed menu off the page: the twin stays there, for keep_session.js. style.css hides it, because
         # Gradio shows a component with visible="hidden" once the row around it was hidden and is shown again.
@@ -114,11 +113,6 @@ class ExportPanel:
         copies = commands(CLUSTER_MAP, view.options(corpus_map), input_of(corpus_map.projection.indexed))
         links = row(view.caption(corpus_map), [PLOT], present(), pictures(PLOT, "sbert-studio-map"), copies)
         return dict.fromkeys(self.links, links)
-
-    def listen(self) -> None:
-        self.page.listen(self._page, [self._session, self._colour])
-        self.csv.listen(self._csv, [self._session])
-        self.clusters.listen(self._clusters, [self._session])
 
     def _page(self, session: Session, column: str) -> str:
         corpus_map = current_map(session)

@@ -23,14 +23,11 @@ Mark = tuple[int, int, float]  # first character, last + 1, strength 0..1
 
 _MARK = Markup('<mark style="--w:{:.2f}">{}</mark>')
 _WHOLE = Markup('{}<span class="passage">{}</span>{}')
-_GRADE = Markup('<button type="button" data-judge="{}" data-of="{}" aria-pressed="{}">{}</button>')
+_GRADE = Markup('<button type="button" data-judge="{}" data-of="{}" aria-pressed="{}">{}</button>')  # hidden until hits are judged
 
 
 def card(hit: Hit, words: frozenset[str], moved: str | Markup, grade: int | None = None) -> Markup:
-    """A hit. words: the query's, marked unless it was compared token by token.
-
-    grade: how the visitor has judged it, None for not at all. The buttons to judge are hidden until hits are to be judged.
-    """
+    """A hit. words: the query's, marked unless it was compared token by token; grade: how it was judged, None for not at all."""
     bars = Markup("<small>{}</small>{}").format("cosine", html.bar(hit.score, label=f"cosine {hit.score:.3f}"))
     if hit.cross_score is not None:
         bars += Markup('<div class="cross">{:.3f}</div><small>cross-encoder</small>').format(hit.cross_score)
@@ -59,10 +56,7 @@ def _same(hit: Hit) -> Markup:
 
 
 def _sentence(hit: Hit, words: frozenset[str]) -> Markup:
-    """The sentence with what matched marked and its title in bold; a long one is folded to three lines.
-
-    Folded, a hit that was compared token by token begins with the sentence that matches best, another with its best passage.
-    """
+    """The sentence with what matched marked and its title in bold; a long one is folded to three lines."""
     marks, end = _marks(hit, words), len(hit.title)
     title = Markup("<strong>{}</strong>").format(_marked(hit.sentence, marks, 0, end)) if end else Markup()
     first, last = (max(end, place) for place in hit.passage or (end, end))
@@ -71,7 +65,7 @@ def _sentence(hit: Hit, words: frozenset[str]) -> Markup:
     paragraph = Markup('<p dir="auto">{}</p>').format(whole)
     if len(hit.sentence) <= LONG:
         return paragraph
-    start, _ = hit.best or hit.passage or (0, 0)
+    start, _ = hit.best or hit.passage or (0, 0)  # the sentence that matches best, known where tokens were compared, or passage
     if start <= max(end, LONG // 2):
         return paragraph + _unfold("more")
     excerpt = _marked(hit.sentence, marks, start, min(len(hit.sentence), start + EXCERPT))

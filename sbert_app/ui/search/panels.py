@@ -88,10 +88,8 @@ class SearchControls:
     def __init__(self, session: gr.State, opened: gr.State) -> None:
         self._session, self._opened = session, opened
         self.filters = Filters()
-        self.ranking = gr.Dropdown(
-            [(label, name) for name, label in RANKINGS.items()], value=DEFAULT_RANKING, label="Rank by", filterable=False,
-            elem_id="ranking",
-        )  # fmt: skip
+        rankings = [(label, name) for name, label in RANKINGS.items()]
+        self.ranking = gr.Dropdown(rankings, value=DEFAULT_RANKING, label="Rank by", filterable=False, elem_id="ranking")
         self.beside = gr.Dropdown([NOTHING_BESIDE], label="Compare with", filterable=False, elem_id="beside-hits")
         with gr.Accordion("More", open=False, elem_id="options", elem_classes="popover"):
             gr.Markdown(ABOUT)

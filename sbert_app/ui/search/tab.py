@@ -80,15 +80,12 @@ class SearchTab:
         return answered
 
     def _on_opened(self, values: Values) -> Updates:
-        """Show the corpus and its filters; search it with the typed query or, for an example, with the example's.
-
-        After a reload the options are those of the last search.
-        """
+        """Show the corpus and its filters; search it with the typed query or, for an example, with the example's."""
         session = values[self._session]
         indexed = session.get(IndexedCorpus)
         if indexed is None:
             return {self.body: gr.Column(visible=False)}
-        values |= self.options.chosen(session) | self.options.addressed(session)
+        values |= self.options.chosen(session) | self.options.addressed(session)  # after a reload, of the last search
         typed = typed_text(values[self.query])
         query = typed if values[self.options.filters.state].filters else first_query(self._bench, session, typed)
         collection = session.get(OpenCollection)
@@ -176,13 +173,11 @@ class SearchTab:
         return {**changed, **self._answered(values | changed)}
 
     def _on_inside(self, values: Values) -> Updates:
-        """Search only what is selected on the map, all of it: without the former query and filters.
-
-        "Expected another row?" looks in the whole corpus, so it is not there.
-        """
+        """Search only what is selected on the map, all of it: without the former query and filters."""
         session, filters = values[self._session], self.options.filters
         search_inside(session)
         cleared = filters.show(replace(values[filters.state], filters={})) | {self.query: ""}
+        # "Expected another row?" looks in the whole corpus, so it is not there.
         return {**cleared, **self._answered(values | cleared), self.standing.block: gr.Accordion(visible=False)}
 
     def _answered(self, values: Values, first: bool = False) -> Updates:

@@ -48,12 +48,9 @@ WAYS = {
 def results(
     result: SearchResult, other: SearchResult | None = None, judged: Mapping[int, int] | None = None, delimiter: str = ","
 ) -> Markup:
-    """The hits as cards, beside those of another search if there is one. An attribute holds the query, for the page's address.
-
-    judged: the visitor's grades by row. delimiter: of the corpus's file, for the hits saved as csv.
-    """
+    """The hits as cards, beside those of another search. judged: the visitor's grades by row; delimiter: of the hits saved as csv."""
     judged = judged or {}
-    query = Markup('<div data-query="{}">{}</div>')
+    query = Markup('<div data-query="{}">{}</div>')  # the attribute is for the page's address
     if not result.hits:
         return query.format(result.query, html.empty(no_hits(result.ranking)) + html.cautions(result.cautions))
     records = _records(result)

@@ -49,9 +49,6 @@ class FilePanel:
         self.download = gr.DownloadButton("Download", variant="primary", visible=False, elem_id="pair-download")
         self.result = gr.HTML(elem_id="pair-result", js_on_load=None)
         self.job = LongJob(self.stop, self.stage, self.score, self.example)
-        self._listen(session, model)
-
-    def _listen(self, session: gr.State, model: gr.State) -> None:
         outputs = [self.file, self.columns, *self._chosen, self.score, self.result, self.download]
         inputs = [session, self.file, model]
         by_file = self.job.listen(self.file.upload, self._on_file, inputs, outputs, lambda session: session.stop(SCORING))
