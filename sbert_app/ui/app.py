@@ -97,7 +97,7 @@ def build_app(bench: Workbench) -> gr.Blocks:
         for job in JOBS:
             add_endpoint(job, bench)
         corpus.listen([search.start, duplicates.start])
-        Arrival(bench, picker, corpus, tabs, all_tabs).listen(app, session, search.query)
+        Arrival(bench, picker, corpus, tabs).listen(app, all_tabs, session, search.query)
 
         def leave(request: gr.Request) -> None:
             bench.sessions.leave(request.session_hash or "")

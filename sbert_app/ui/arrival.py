@@ -59,19 +59,16 @@ class Place:
 class Arrival:
     """Connects the page's load event. tabs: their components by id."""
 
-    def __init__(
-        self, bench: Workbench, picker: ModelPicker, panel: CorpusPanel, tabs: dict[str, gr.Tab], all_tabs: gr.Tabs
-    ) -> None:
-        self._bench, self._picker, self._panel = bench, picker, panel
-        self._tabs, self._all_tabs = tabs, all_tabs
+    def __init__(self, bench: Workbench, picker: ModelPicker, panel: CorpusPanel, tabs: dict[str, gr.Tab]) -> None:
+        self._bench, self._picker, self._panel, self._tabs = bench, picker, panel, tabs
         self._place = gr.Textbox(visible=False)
 
-    def listen(self, app: gr.Blocks, key: gr.State, query: gr.Textbox) -> None:
+    def listen(self, app: gr.Blocks, all_tabs: gr.Tabs, key: gr.State, query: gr.Textbox) -> None:
         """query: the Search tab's, filled in from the address."""
-        self._key, self._query = key, query
+        self._all_tabs, self._key, self._query = all_tabs, key, query
         model = self._picker.in_use
         # The session comes at once, so that a click in the first second is served; loading the model may take several.
-        place = [key, self._place, query, self._all_tabs]
+        place = [key, self._place, query, all_tabs]
         arrived = app.load(handler(self._on_arrival), [self._place, model], place, js=READ, **PRIVATE)
         outputs = [*self._picker.outputs, *self._panel.shown, *self._panel.offered[1:], self._panel.notice]
         arrived.then(None, self._place, None, js=KEEP, **PRIVATE)

@@ -48,7 +48,7 @@ WAYS = {
 def results(
     result: SearchResult, other: SearchResult | None = None, judged: Mapping[int, int] | None = None, delimiter: str = ","
 ) -> Markup:
-    """The hits as cards, beside those of another search. judged: the visitor's grades by row; delimiter: of the hits saved as csv."""
+    """The hits as cards, beside another search's. judged: the visitor's grades by row; delimiter: of the hits saved as csv."""
     judged = judged or {}
     query = Markup('<div data-query="{}">{}</div>')  # the attribute is for the page's address
     if not result.hits:

@@ -80,15 +80,13 @@ class PairPanel:
             compared = dimming(view.COMPARISON, trigger, work, [*boxes, model, session], outputs, trigger_mode="always_last")
             compared.failure(lambda: ("", ""), None, outputs, **PRIVATE)  # not the result of earlier sentences
 
-    def _on_change(
-        self, sentence1: str, sentence2: str, other: str | None, cross_encoder: str | None, model: str, session: Session
-    ) -> Updates:
-        if not typed_text(sentence1) or not typed_text(sentence2):
+    def _on_change(self, first: str, second: str, other: str | None, cross: str | None, model: str, session: Session) -> Updates:
+        if not typed_text(first) or not typed_text(second):
             return {self.result: html.empty(EMPTY), self.details: html.hint(EMPTY)}
-        asked = read(SimilarityOptions, {"sentence1": sentence1, "sentence2": sentence2}, self._bench.settings.limits)
-        cross = cross_encoder or DEFAULT_CROSS_ENCODER
+        asked = read(SimilarityOptions, {"sentence1": first, "sentence2": second}, self._bench.settings.limits)
+        cross = cross or DEFAULT_CROSS_ENCODER
         compared = compare(self._bench, session, asked.sentence1, asked.sentence2, model, cross, other or "", wait=False)
-        answer = view.comparison(compared, model) + view.links(sentence1, sentence2, model, compared.cross_encoder)
+        answer = view.comparison(compared, model) + view.links(first, second, model, compared.cross_encoder)
         return {self.result: answer, self.details: detail_view.details(compared, model)}
 
     def _list_models(self, model: str) -> Any:
