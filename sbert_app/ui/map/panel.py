@@ -9,7 +9,6 @@ from markupsafe import Markup
 
 from sbert_app.corpus_map import colouring, selection
 from sbert_app.corpus_map.result import CorpusMap
-from sbert_app.corpus_map.selection import Selection
 from sbert_app.errors import UserError
 from sbert_app.jobs.map import kept
 from sbert_app.jobs.map.job import MAP, compare_model, rename
@@ -124,11 +123,11 @@ class MapPanel:
 
     def deselected(self, session: Session) -> Updates:
         """Clear the selection."""
-        session.drop(Selection)
+        session.drop(selection.Selection)
         listed = {self.selection: html.empty(view.NOTHING_CHOSEN), self.status: view.status(), self.pointed: ""}
         return {**listed, **self._filter.offered(session.get(CorpusMap))}
 
-    def selected_again(self, session: Session, corpus_map: CorpusMap, selected: Selection | None) -> Updates:
+    def selected_again(self, session: Session, corpus_map: CorpusMap, selected: selection.Selection | None) -> Updates:
         """What was selected before the page was reloaded: rows that were chosen, not those near a row or a query."""
         if selected is None or selected.scores is not None or corpus_map.comparison:
             return {}
@@ -193,7 +192,7 @@ class MapPanel:
         }
         return {**renamed, **(self._titled(session, corpus_map, selected) if selected else {})}
 
-    def listed(self, session: Session, corpus_map: CorpusMap, selected: Selection, shown: str = "") -> Updates:
+    def listed(self, session: Session, corpus_map: CorpusMap, selected: selection.Selection, shown: str = "") -> Updates:
         """Keep the selection, and list its rows; no filter is in force but its own. shown: a message, "": its rows are bright."""
         rows = np.intersect1d(selected.rows, corpus_map.projection.drawn)
         session.put(selected)
@@ -205,7 +204,7 @@ class MapPanel:
             self.tabs: gr.Tabs(selected=SELECTION),
         }
 
-    def _titled(self, session: Session, corpus_map: CorpusMap, selected: Selection) -> Updates:
+    def _titled(self, session: Session, corpus_map: CorpusMap, selected: selection.Selection) -> Updates:
         """The list of selected rows and the line on the map."""
         ranked = selected.scores is not None or not len(selected.rows)
         words = [] if ranked else corpus_map.projection.words.distinctive_words(selected.rows)

@@ -12,7 +12,6 @@ from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.jobs.map import kept
 from sbert_app.jobs.map.job import MAP, ClusterOptions, draw, place_query, regroup, remove_query
-from sbert_app.jobs.map.kept import MapColour
 from sbert_app.jobs.search.open_corpus import cautions
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -139,7 +138,7 @@ class MapTab:
     def _coloured(self, session: Session, corpus_map: CorpusMap, colour: str) -> Updates:
         """The map in a colouring, which is chosen in the toolbar and kept."""
         figure, choice = chart.map_figure(corpus_map, colour), gr.Dropdown(choices=colouring.choices(corpus_map), value=colour)
-        session.put(MapColour(colour))
+        session.put(kept.MapColour(colour))
         return {self.plot: figure, self.bar.colour: choice}
 
     def _on_regroup(self, session: Session, *grouping: Any) -> Updates:

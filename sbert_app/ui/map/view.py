@@ -78,9 +78,8 @@ def _silhouettes(corpus_map: CorpusMap) -> Markup:
         f"rarely exceed 0.2. Computed by cosine between the embeddings of {sample:,} rows; on the map it would be too optimistic."
     )
     rows = [
-        [html.short(name, NAME_LENGTH), f"{corpus_map.silhouettes[number]:.2f}", f"{corpus_map.clustering.sizes[number]:,}"]
-        for number, name in enumerate(corpus_map.names)
-        if number in corpus_map.silhouettes
+        [html.short(corpus_map.names[number], NAME_LENGTH), f"{silhouette:.2f}", f"{corpus_map.clustering.sizes[number]:,}"]
+        for number, silhouette in corpus_map.silhouettes.items()
     ]
     return html.notes([line]) + MEASURES.format(html.table(["cluster", "silhouette", "rows"], rows))
 
@@ -88,10 +87,7 @@ def _silhouettes(corpus_map: CorpusMap) -> Markup:
 def _accords(corpus_map: CorpusMap) -> Markup:
     if not corpus_map.accords:
         return html.notes(["The corpus has no label column (2 to 100 different values) to compare the clusters with."])
-    rows = [
-        [accord.column, f"{accord.values:,}", f"{accord.purity:.3f}", f"{accord.ari:.3f}", f"{accord.nmi:.3f}"]
-        for accord in corpus_map.accords
-    ]
+    rows = [[a.column, f"{a.values:,}", f"{a.purity:.3f}", f"{a.ari:.3f}", f"{a.nmi:.3f}"] for a in corpus_map.accords]
     explained = (
         "How far the clusters match the values of a column. ARI is 0 by chance and 1 for the same groups; NMI is 1 for the same "
         "groups; purity grows with the number of clusters."
