@@ -45,15 +45,28 @@ SUBJECTS: dict[Needs, list[Argument]] = {
 
 def add_endpoint(job: Job, bench: Workbench) -> None:
     """Add a job's endpoint to the current page. Files use gr.File, which accepts uploads to this app but no server paths."""
-    inputs = [*SUBJECTS[job.needs], *(argument for argument in arguments(job.options) if argument.endpoint)]
-    shelf = Shelf()
+    declared = [argument for argument in arguments(job.options) if argument.endpoint]
+    inputs, shelf = [*SUBJECTS[job.needs], *declared], Shelf()
+
+    def steps(request: gr.Request, values: tuple[Any, ...]) -> Steps:
+        """Check and read the input, then run the job. Uploads are deleted soon after they are read."""
+        given, limits = {argument.name: value for argument, value in zip(inputs, values, strict=True)}, bench.settings.limits
+        with ExitStack() as files:
+            for argument in declared:
+                if argument.kind.upload and given[argument.name]:
+                    given[argument.name] = files.enter_context(uploaded(given[argument.name], ""))
+            options = read(job.options, {argument.name: given[argument.name] for argument in declared}, limits)
+        stop = Stop(visitor_of(request), caller_left())
+        session = bench.sessions.get(given["corpus"]) if job.needs is Needs.CORPUS else Session()
+        table, columns = _table(job, bench, given), COLUMNS.kind.check(given.get("columns") or [], limits)
+        yield from job.steps(Call(bench, stop, session, table, columns, shelf.folder if job.makes_file else None), options)
 
     def final(request: gr.Request, *values: Any) -> Any:
-        outcome = outcome_of(_steps(job, bench, shelf, request, values))
+        outcome = outcome_of(steps(request, values))
         return (outcome.summary, str(outcome.file)) if job.makes_file else outcome.summary
 
     def streaming(request: gr.Request, *values: Any) -> Iterator[Any]:
-        for step in throttled(_steps(job, bench, shelf, request, values), lambda step: isinstance(step, Outcome), SEND_SECONDS):
+        for step in throttled(steps(request, values), lambda step: isinstance(step, Outcome), SEND_SECONDS):
             if isinstance(step, Outcome):
                 yield step.summary
             else:
@@ -90,22 +103,6 @@ def _with_signature(call: Callable[..., Any], job: Job, inputs: list[Argument]) 
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return call
-
-
-def _steps(job: Job, bench: Workbench, shelf: Shelf, request: gr.Request, values: tuple[Any, ...]) -> Steps:
-    """Check and read the input, then run the job. Uploads are deleted soon after they are read."""
-    declared, limits = [argument for argument in arguments(job.options) if argument.endpoint], bench.settings.limits
-    given = {argument.name: value for argument, value in zip([*SUBJECTS[job.needs], *declared], values, strict=True)}
-    with ExitStack() as files:
-        for argument in declared:
-            if argument.kind.upload and given[argument.name]:
-                given[argument.name] = files.enter_context(uploaded(given[argument.name], ""))
-        options = read(job.options, {argument.name: given[argument.name] for argument in declared}, limits)
-    stop = Stop(visitor_of(request), caller_left())
-    session = bench.sessions.get(given["corpus"]) if job.needs is Needs.CORPUS else Session()
-    table, columns = _table(job, bench, given), COLUMNS.kind.check(given.get("columns") or [], limits)
-    call = Call(bench, stop, session, table, columns, shelf.folder if job.makes_file else None)
-    yield from job.steps(call, options)
 
 
 def _table(job: Job, bench: Workbench, given: dict[str, Any]) -> Table | None:
