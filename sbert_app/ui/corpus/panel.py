@@ -71,8 +71,9 @@ class CorpusPanel:
                     kind: gr.DownloadButton(f"embeddings.{kind}", size="sm", visible=False, elem_id=f"download-{kind}")
                     for kind in EMBEDDINGS
                 }
-            self.indexing = IndexingPanel(bench, session, self.index)
-        self.indexing.draw_notices()
+            progress = gr.HTML(elem_id="progress", js_on_load=None)
+            stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="stop")
+        self.indexing = IndexingPanel(bench, session, self.index, stop, progress)
         self.notice = self.indexing.notice
 
     def listen(self, starts: list[gr.HTML]) -> None:

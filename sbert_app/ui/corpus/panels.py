@@ -39,18 +39,15 @@ ABOUT = (
 
 
 class IndexingPanel:
-    def __init__(self, bench: Workbench, session: gr.State, start: gr.Button) -> None:
-        self._bench, self._session, self._index = bench, session, start
-        self.progress = gr.HTML(elem_id="progress", js_on_load=None)
-        self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="stop")
+    """What is said of the open corpus, below the bar; assets/style.css shows one notice at a time. start …: in the corpus panel."""
 
-    def draw_notices(self) -> None:
-        """What is said of the open corpus, below the bar; assets/style.css shows one notice at a time."""
+    def __init__(self, bench: Workbench, session: gr.State, start: gr.Button, stop: gr.Button, progress: gr.HTML) -> None:
+        self._bench, self._session, self._index, self._progress = bench, session, start, progress
         self.notice = gr.HTML(elem_id="corpus-notice", elem_classes="notice", js_on_load=None)
         with gr.Row(elem_id="stale-row", elem_classes="notice", visible=False) as self.stale_row:
             self.stale = gr.HTML(elem_id="stale", js_on_load=None)
             self.again = gr.Button("Index again", size="sm", scale=0, elem_id="index-again")
-        self.job = LongJob(self.stop, self.progress, self._index, self.again)
+        self.job = LongJob(stop, progress, start, self.again)
 
     def listen(
         self, chosen: list[Any], model: gr.State, opened: gr.State, shown: list[Any], show: Callable[[Session], Updates]
@@ -82,7 +79,7 @@ class IndexingPanel:
             indexed = session.get(IndexedCorpus)
             if step.result:
                 notice = view.unread(unread_table(session)) or view.ready(step.result)
-                state |= self._show(session) | {self.progress: "", self.notice: notice}
+                state |= self._show(session) | {self._progress: "", self.notice: notice}
             elif indexed and indexed is not before and indexed.growing:
                 state |= (self._show(session) if opened() else {}) | {self.notice: view.reading(step, name)}
             new, shown = opened(), indexed
