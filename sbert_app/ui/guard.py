@@ -30,11 +30,8 @@ CONTENT = {
     "script-src": "'self' 'unsafe-inline' 'unsafe-eval'",
     "style-src": "'self' 'unsafe-inline'",
     "img-src": "'self' data: blob:",
-    "font-src": "'self'",
     "connect-src": "'self' data:",
-    "manifest-src": "'self'",
-    "base-uri": "'self'",
-    "form-action": "'self'",
+    **dict.fromkeys(("font-src", "manifest-src", "base-uri", "form-action"), "'self'"),
 }
 HEADERS = {
     "X-Content-Type-Options": "nosniff",

@@ -183,10 +183,8 @@ def test_an_endpoint_counts_for_the_visitor_who_calls_it(plain):
 
 def test_outside_of_a_space_huggingface_is_refused(monkeypatch, tmp_path):
     """There Gradio would let in everyone as one user that it makes up."""
-    settings, no_space = (
-        Settings(home=tmp_path, hosted=True, login=HUGGING_FACE),
-        "needs a Space of Hugging Face with `hf_oauth: true`",
-    )
+    settings = Settings(home=tmp_path, hosted=True, login=HUGGING_FACE)
+    no_space = "needs a Space of Hugging Face with `hf_oauth: true`"
 
     def refused(why: str) -> None:
         with pytest.raises(UserError, match=why):

@@ -19,12 +19,7 @@ def met(query_word: str, word: str, similarity: float, weight: float, text: str 
     return WordMatch(query_word, word, start, start + len(word), similarity, weight)
 
 
-MATCHES = (
-    met("package", "parcel", 0.8, 0.5),
-    met("gone", "lost", 0.6, 0.3),
-    met("house", "in", 0.5, 0.3),
-    met("my", ".", 0.5, 0.3),
-)
+MATCHES = met("package", "parcel", 0.8, 0.5), met("gone", "lost", 0.6, 0.3), met("house", "in", 0.5, 0.3), met("my", ".", 0.5, 0.3)
 HIT = Hit(1, 7, 0.6, TEXT, {}, maxsim=0.5, bm25=2.0, matches=MATCHES)
 
 
