@@ -156,9 +156,8 @@ def _names(corpus_map: CorpusMap) -> list[dict[str, Any]]:
 
 def labels(corpus_map: CorpusMap) -> list[str]:
     """The name of each cluster as it is on the map, then of each group of clusters."""
-    given = corpus_map.given_names
-    given_labels = {number: "<br>".join(map(as_text, textwrap.wrap(name, TERM_LENGTH))) for number, name in given.items()}
-    own = [given_labels.get(number) or _label(name) for number, name in enumerate(corpus_map.made_names)]
+    given = {n: "<br>".join(map(as_text, textwrap.wrap(name, TERM_LENGTH))) for n, name in corpus_map.given_names.items()}
+    own = [given.get(number) or _label(name) for number, name in enumerate(corpus_map.made_names)]
     return own + [f"{own[cluster]}<br>and {more} more" if more else own[cluster] for cluster, more in corpus_map.leads]
 
 

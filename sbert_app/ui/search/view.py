@@ -21,6 +21,7 @@ NO_QUERY = "Type what you are looking for, in any words, and press Enter."
 COMPARE = Markup('<button type="button" class="unfold" data-beside="{}">Compare with words alone</button>').format(WORDS)
 MORE = {10: 20, 20: 50, 50: 100}  # hits that are shown -> then
 WEAK, ALL_WEAK = "Weak matches from here on", "No strong match: even the best are weak"
+WHY_WEAK = "With this model, 19 of 20 pairs written to be related have a cosine above {:.2f}; these hits are below it."
 TITLES = {
     DENSE: "By meaning", WORDS: "By words (BM25)", HYBRID: "By meaning and words", MAXSIM: "By meaning and words, word by word"
 }
@@ -53,12 +54,11 @@ def results(
     query = Markup('<div data-query="{}">{}</div>')  # the attribute is for the page's address
     if not result.hits:
         return query.format(result.query, html.empty(no_hits(result.ranking)) + html.cautions(result.cautions))
-    records = _records(result)
     total = f"Best {result.extent} in {sum(result.milliseconds.values()):,.0f} ms{_ranked_by(result)}"
     index = f"{result.store.index} · " if result.store else ""
     compare = "" if other or result.store or result.ranking == WORDS else COMPARE
     facts = Markup("{} {} {}").format(total, html.info(index + html.milliseconds(result.milliseconds), "Times"), compare)
-    head = html.head(facts, html.downloads("hits", records, delimiter)) + html.cautions(result.cautions)
+    head = html.head(facts, html.downloads("hits", _records(result), delimiter)) + html.cautions(result.cautions)
     if other is None:
         return query.format(result.query, head + _hits(result, judged) + _more(result))
     if not other.hits:
@@ -80,8 +80,7 @@ def fitting(rows: Fitting, delimiter: str) -> Markup:
     """Without a query: how many rows fit the filters, the first of them, and all as files."""
     count, saved = f"{rows.count:,} of {rows.searched:,} rows fit", len(rows.records)
     count += f"; the files have the first {saved:,}" if saved < rows.count else ""
-    places = [str(record["row"]) for record in rows.records]
-    first = [[place, html.short(text, TEXT_LENGTH)] for place, text in zip(places, rows.sentences, strict=True)][:FIRST]
+    first = [[str(r["row"]), html.short(text, TEXT_LENGTH)] for r, text in zip(rows.records, rows.sentences, strict=True)][:FIRST]
     table = html.table(["row", f"the first {len(first)} texts"], first) if first else Markup()
     head = html.head(count, html.downloads("rows", rows.records, delimiter)) + html.cautions(rows.notes)
     return WITHOUT_QUERY.format(head + table)
@@ -152,10 +151,8 @@ def _hits(result: SearchResult, judged: Mapping[int, int], other: SearchResult |
     cards = []
     for hit in result.hits:
         if hit.rank == first_weak:
-            above = f"have a cosine above {result.weak:.2f}; these hits are below it."
-            why = f"With this model, 19 of 20 pairs written to be related {above}"
             line = Markup('<li class="weak"><span>{} {}</span></li>')
-            cards.append(line.format(ALL_WEAK if first_weak == 1 else WEAK, html.info(why, "Why these are weak")))
+            cards.append(line.format(ALL_WEAK if first_weak == 1 else WEAK, html.info(WHY_WEAK.format(result.weak), "Why these are weak")))
         there = ranks and ranks.get(hit.sentence)
         text = "only here" if there is None else "same rank" if there == hit.rank else f"rank {there} there"
         moved = Markup('<span class="moved">{}</span>').format(text) if ranks else ""
