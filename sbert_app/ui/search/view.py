@@ -152,7 +152,8 @@ def _hits(result: SearchResult, judged: Mapping[int, int], other: SearchResult |
     for hit in result.hits:
         if hit.rank == first_weak:
             line = Markup('<li class="weak"><span>{} {}</span></li>')
-            cards.append(line.format(ALL_WEAK if first_weak == 1 else WEAK, html.info(WHY_WEAK.format(result.weak), "Why these are weak")))
+            why = html.info(WHY_WEAK.format(result.weak), "Why these are weak")
+            cards.append(line.format(ALL_WEAK if first_weak == 1 else WEAK, why))
         there = ranks and ranks.get(hit.sentence)
         text = "only here" if there is None else "same rank" if there == hit.rank else f"rank {there} there"
         moved = Markup('<span class="moved">{}</span>').format(text) if ranks else ""
