@@ -83,10 +83,8 @@ def typed_text(value: Any) -> str:
 
 
 def sent(event: gr.EventData) -> dict[str, Any]:
-    """What the page's script sent with an event; nothing if it is no object, since anybody can call a handler with anything.
-
-    Never with the trigger mode "always_last": of an event that waits, Gradio's page sends what came with the one before.
-    """
+    """What the page's script sent with an event; nothing if it is no object, since anybody can call a handler with anything."""
+    # Never with the trigger mode "always_last": of an event that waits, Gradio's page sends what came with the one before.
     return event._data if isinstance(event._data, dict) else {}
 
 

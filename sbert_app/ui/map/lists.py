@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from markupsafe import Markup
 
@@ -14,7 +15,7 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.map.chart import colour_of
 from sbert_app.ui.map.view import NO_ROWS
 from sbert_app.vectors import Rows
-from sbert_app.wording import amount
+from sbert_app.wording import amount, row_text
 
 SENTENCE_LENGTH = 90
 SHOWN_ROWS = 200
@@ -105,14 +106,13 @@ def _clusters_of(corpus_map: CorpusMap, rows: Rows) -> str:
     return f"Clusters: {shares}" + (f"; {amount(sum(further), 'sentence')} in {len(further):,} more" if further else "")
 
 
-def _card(record: dict[str, object], mark: Markup, own: Sequence[str] = OWN_KEYS) -> Markup:
+def _card(record: dict[str, Any], mark: Markup, own: Sequence[str] = OWN_KEYS) -> Markup:
     """A listed row: its sentence, cosine, file row, a mark, and its first columns besides its own keys."""
     score = Markup('<b title="cosine">{:.3f}</b>').format(record["score"]) if "score" in record else ""
     texts = [(key, str(value)) for key, value in record.items() if key not in own and str(value).strip()]
     columns = [Markup("<span>{} <em>{}</em></span>").format(key, html.short(text, METADATA_LENGTH)) for key, text in texts]
-    row = record["row"]  # its number, or its name where it is of one of several files
-    place = f"{row:,}" if isinstance(row, int) else row
-    facts = Markup("{}<span>row {}</span>{}{}").format(score, place, mark, Markup().join(columns[:METADATA_SHOWN]))
+    shown = Markup().join(columns[:METADATA_SHOWN])
+    facts = Markup("{}<span>row {}</span>{}{}").format(score, row_text(record["row"]), mark, shown)
     text = LONG_TEXT if len(str(record["sentence"])) > LONG else Markup('<p dir="auto">{}</p>')
     return Markup("<li>{}<small>{}</small></li>").format(text.format(record["sentence"]), facts)
 

@@ -27,10 +27,7 @@ NONE: Mapping[str, Any] = {}  # no filters
 
 
 class Toolbar:
-    """The components. style.css shows all but the buttons that draw only beside "Draw again", where there is a map.
-
-    Gradio itself loses a `visible=True` that follows a `visible=False` within milliseconds.
-    """
+    """The components. style.css shows most of them only where there is a map: Gradio loses a quick change of `visible`."""
 
     def __init__(self, session: gr.State) -> None:
         with gr.Row(elem_id="map-top"):
