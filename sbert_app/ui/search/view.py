@@ -23,7 +23,10 @@ MORE = {10: 20, 20: 50, 50: 100}  # hits that are shown -> then
 WEAK, ALL_WEAK = "Weak matches from here on", "No strong match: even the best are weak"
 WHY_WEAK = "With this model, 19 of 20 pairs written to be related have a cosine above {:.2f}; these hits are below it."
 TITLES = {
-    DENSE: "By meaning", WORDS: "By words (BM25)", HYBRID: "By meaning and words", MAXSIM: "By meaning and words, word by word"
+    DENSE: "By meaning",
+    WORDS: "By words (BM25)",
+    HYBRID: "By meaning and words",
+    MAXSIM: "By meaning and words, word by word",
 }
 ORDERED_BY = {
     WORDS: "ranked by words; the score is the cosine",
