@@ -165,18 +165,16 @@ class SearchControls:
 
 
 class JudgingPanel:
-    def __init__(self, bench: Workbench, session: gr.State) -> None:
-        self._bench, self._session = bench, session
+    def __init__(self, bench: Workbench, session: gr.State, hits: gr.HTML) -> None:
+        self._bench = bench
         with gr.Row(elem_id="judging") as self.row:
-            self.on = gr.Checkbox(False, label="Judge these hits", container=False, scale=0, min_width=170, elem_id="judge")
+            on = gr.Checkbox(False, label="Judge these hits", container=False, scale=0, min_width=170, elem_id="judge")
             self.count = gr.HTML(elem_id="judged", js_on_load=None)
             self.file = FileButton(FILE, "judgements", visible=False)
         self.outputs = [self.count, self.file.button]
-
-    def listen(self, hits: gr.HTML) -> None:
-        self.on.input(None, self.on, None, js="on => { document.body.classList.toggle('judging', on); }", **PRIVATE)
-        hits.judged(handler(self._on_judged), self._session, self.outputs, trigger_mode="multiple", **PRIVATE)
-        self.file.listen(as_csv, [self._session])
+        on.input(None, on, None, js="on => { document.body.classList.toggle('judging', on); }", **PRIVATE)
+        hits.judged(handler(self._on_judged), session, self.outputs, trigger_mode="multiple", **PRIVATE)
+        self.file.listen(as_csv, [session])
 
     def shown(self, session: Session) -> Updates:
         """How much is judged, and the button of the file."""

@@ -51,7 +51,7 @@ class SearchTab:
                 self.options = SearchControls(session, opened)
             self.chips = gr.HTML(elem_id="chips", js_on_load=PICKED)
             self.hits = gr.HTML(elem_id=HITS, js_on_load=PICKED + JUDGED)
-            self.judging = JudgingPanel(bench, session)
+            self.judging = JudgingPanel(bench, session, self.hits)
             self.above = AbovePanel(bench)
             self.standing = StandingPanel(bench)
 
@@ -72,7 +72,6 @@ class SearchTab:
         self.hits.picked(handler(self._on_picked), everything, changed_by_hits, trigger_mode="multiple", **PRIVATE)
         removed = [*options, filters.menus, *answer, self.standing.block]
         self.chips.picked(handler(self._on_removed), everything, removed, trigger_mode="multiple", **PRIVATE)
-        self.judging.listen(self.hits)
         for panel in (self.above, self.standing):
             panel.listen(self._asked, self._session, everything, self.hits)
         emptied = [self.query, *filters.outputs, *answer, self.standing.block]
