@@ -31,8 +31,7 @@ def agreement(scores1: Vectors, scores2: Vectors) -> Agreement:
     """Compare two score lists over the same pairs, (p,) each, p >= 2. Higher is closer in both."""
     top = min(TOP, len(scores1))
     first, second = (np.argsort(-scores, kind="stable")[:top].tolist() for scores in (scores1, scores2))
-    shared = len(set(first) & set(second))
-    return Agreement(len(scores1), first[0] == second[0], shared, top, spearman(scores1, scores2))
+    return Agreement(len(scores1), first[0] == second[0], len(set(first) & set(second)), top, spearman(scores1, scores2))
 
 
 def spearman(predicted: ArrayLike, gold: ArrayLike) -> float:
@@ -102,11 +101,8 @@ def best_threshold(predicted: Array, gold: Array) -> Threshold:
 
 def shortest_between(below: float, above: float) -> float:
     """The number of the fewest decimals, at least two, that is above `below` and at most `above`."""
-    for decimals in range(2, MOST_DECIMALS):
-        value = math.floor(above * 10.0**decimals) / 10.0**decimals
-        if value > below:
-            return value
-    return above
+    cut = (math.floor(above * 10.0**decimals) / 10.0**decimals for decimals in range(2, MOST_DECIMALS))
+    return next((value for value in cut if value > below), above)
 
 
 def neighbours_moved(before: Vectors, after: Vectors) -> float:

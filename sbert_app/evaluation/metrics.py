@@ -68,11 +68,10 @@ def best_cut(predicted: Array, gold: Array) -> tuple[float, float]:
 
     (highest score, inf) if it is best to call no row positive, (-inf, lowest score) if all; of equally good ones, the highest.
     """
-    distinct = np.unique(predicted)[::-1]
     hits, rows = _cumulated(predicted, gold, np.ones((1, len(gold))))
     correct = np.concatenate([[0.0], (2 * hits - rows)[0]])  # against calling no row positive
     best = int(correct.argmax())
-    scores = [np.inf, *distinct.tolist(), -np.inf]
+    scores = [np.inf, *np.unique(predicted)[::-1].tolist(), -np.inf]
     return scores[best + 1], scores[best]
 
 

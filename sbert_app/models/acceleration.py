@@ -38,14 +38,13 @@ LEAST_COSINE, MOST_DIFFERENCE = 0.999, 0.02  # to torch, of the samples: between
 PAYS, WORTH = {True: 4.0, False: 40.0}, {True: 1.0, False: 4.0}
 SETTLED = 0.5  # seconds on torch before they are a measure: the first batch takes several times as long
 
+Model = Encoder | CrossEncoder
+
 
 class Work:
-    """What a model computes on torch until it is converted. pays: set when what is left is worth a conversion first."""
+    """What a model computes on torch until it is converted. pays: set when the rest is worth it; then `convert` is called."""
 
-    def __init__(
-        self, model: Encoder | CrossEncoder, folders: tuple[Path, ...], convert: "Callable[[Work], None] | None" = None
-    ) -> None:
-        """convert: called when it pays, between two batches."""
+    def __init__(self, model: Model, folders: tuple[Path, ...], convert: "Callable[[Work], None] | None") -> None:
         self.model, self.folders, self.quick = model, folders, is_quick(model.kind, folders)
         self.spent, self.pays, self._convert = 0.0, threading.Event(), convert
         model.foresee = self.foresee
@@ -88,7 +87,7 @@ class Acceleration:
         self._turn, self._closed = threading.Lock(), threading.Event()
         self._threads: list[threading.Thread] = []
 
-    def begin(self, model: Encoder | CrossEncoder, folders: tuple[Path, ...]) -> None:
+    def begin(self, model: Model, folders: tuple[Path, ...]) -> None:
         """Give a model that was loaded from `folders` its faster engine: in the background, or at once if nothing is converted."""
         unsuited = isinstance(model, PolyEncoder) or (isinstance(model, Encoder) and model.of_words)
         if unsuited or not self._active or self._closed.is_set():
@@ -179,7 +178,7 @@ class Acceleration:
             log.info("%s runs on %s", Private(model.name), model.runs_on)
 
 
-def _check(model: Encoder | CrossEncoder, engine: OpenVinoEngine) -> None:
+def _check(model: Model, engine: OpenVinoEngine) -> None:
     """Raise ConversionError unless the engine gives what torch gives, within the rounding of bf16."""
     both = model, model.on(engine)
     first, second = (each.encode(SAMPLES) if isinstance(each, Encoder) else each.score(PAIRS) for each in both)

@@ -34,7 +34,6 @@ class CrossEncoder(OnEngine):
     def __init__(self, name: str, model: Any, tokenizer: Any, hardware: Hardware, trained_for: str = UNKNOWN) -> None:
         super().__init__(name, model, tokenizer, self.logits, hardware, limit=None)
         self.trained_for = trained_for  # LIKENESS, ANSWERS or UNKNOWN
-        self.folder: Path | None = None  # where it was loaded from
         self.labels = int(model.config.num_labels)
         self.label_names: Sequence[str] = label_names(model.config.to_dict())
         activation = _activation_name(model.config, name)

@@ -39,7 +39,6 @@ class Encoder(OnEngine):
         super().__init__(name, transformer, tokenizer, self._hidden, hardware, layout.max_length)
         self.layout = layout
         self.dense, self._layers = nn.Sequential(*dense).to(hardware.device), tuple(dense)  # fp32, as pooling
-        self.folder: Path | None = None  # where it was loaded from; may hold a softmax head too
         if self.of_words:
             self.hardware = replace(hardware, dtype=torch.float32)
             transformer.freeze()
@@ -143,9 +142,8 @@ class Encoder(OnEngine):
         tokens = self._by_word(encoding, sentence)
         numbers = np.unique(tokens.word[np.array(encoding.special_tokens_mask) == 0]).tolist()
         shortened = [[i for i, word in zip(encoding.ids, tokens.word, strict=True) if word != number] for number in numbers]
-        words = [tokens.words[number] for number in numbers]
-        vectors = self.batches(shortened, list(map(len, shortened)), self._start)
-        return words, in_order(vectors, len(shortened), self.dim)
+        vectors = in_order(self.batches(shortened, list(map(len, shortened)), self._start), len(shortened), self.dim)
+        return [tokens.words[number] for number in numbers], vectors
 
     def _by_word(self, encoding: Any, sentence: str, hidden: Vectors = NO_VECTORS) -> TokenVectors:
         return by_word(encoding, self._clean(sentence), hidden, self.tokenizer.unk_token)

@@ -1,7 +1,4 @@
-"""Load a transformer and its tokenizer from a folder: one at a time, safetensors only, no remote code, no progress bars.
-
-Its weights are complete, finite and of the requested number type; a fingerprint tells different ones apart.
-"""
+"""Load a transformer, its weights complete and finite, and its tokenizer: one at a time, safetensors only, no remote code."""
 
 import hashlib
 import os

@@ -1,7 +1,4 @@
-"""The networks of converted models, in the data home: each made once by OpenVINO, and checked whenever it is loaded.
-
-`python -m sbert_app.models.networks KIND OUT.xml FOLDER [ADAPTER]` converts one model. KIND is "encoder" or "cross-encoder".
-"""
+"""The networks of converted models, in the data home: each made once by OpenVINO, and checked whenever it is loaded."""
 
 import hashlib
 import os
@@ -135,6 +132,7 @@ def _run(arguments: list[str], stop: Event) -> None:
 
 
 def main(kind: str, out: str, *folders: str) -> int:
+    """Convert one model: `python -m sbert_app.models.networks KIND OUT.xml FOLDER [ADAPTER]`. kind: as for `network`."""
     if hasattr(os, "nice"):
         os.nice(NICE)
     Thread(target=_end_with_parent, daemon=True).start()

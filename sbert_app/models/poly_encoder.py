@@ -165,11 +165,9 @@ class PolyScorer:
     bounds: Bounds | None = COSINE
 
     def __init__(self, encoder: PolyEncoder) -> None:
-        self.name = encoder.name
-        self.fingerprint = encoder.fingerprint
+        self._encoder, self.name, self.fingerprint = encoder, encoder.name, encoder.fingerprint
         folder = None if encoder.name == NEW_POLY else encoder.folder
         self.trained_for = purpose(folder, encoder.name, POLY) if folder else UNKNOWN
-        self._encoder = encoder
 
     def score(self, pairs: Sequence[Pair]) -> Vectors:
         """Score pairs in their order. n pairs -> (n,) float32."""

@@ -12,6 +12,7 @@ from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
+from sbert_app.models.engine.forward import at_once
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.step import each_within
@@ -55,9 +56,8 @@ class PairTrainee(Trainee):
         return self.objective(outputs[:, 0], self._targets[torch.from_numpy(rows)])
 
     def evaluate(self) -> Iterator[float | None]:
-        """Yield None per batch of dev examples, then the metric that decides the verdict."""
         lengths = [len(row.ids) for row in self._dev_rows]
-        logits = yield from gather(self.encoder.on_torch(self._dev_rows, lengths, self.encoder.logits), len(lengths), 1)
+        logits = yield from gather(self.encoder.batches(self._dev_rows, lengths, at_once(self.encoder.logits)), len(lengths), 1)
         yield measure(self._dev.kind, logits[:, 0].astype(float), self._dev.gold)[next(iter(METRICS[self._dev.kind]))]
 
 

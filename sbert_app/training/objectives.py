@@ -86,8 +86,7 @@ class Triplet(nn.Module):
 
     def __init__(self, margin: float = 1.0, distance: str = "euclidean") -> None:
         super().__init__()
-        self.margin = margin
-        self.distance = DISTANCE[distance]
+        self.margin, self.distance = margin, DISTANCE[distance]
 
     def forward(self, embeddings: Sequence[Tensor], _: Tensor) -> Tensor:
         """embeddings: a, p and n."""
@@ -178,8 +177,7 @@ def save_head(folder: Path, head: Classification, labels: tuple[str, ...]) -> No
     """Write the head into a model folder. sentence-transformers ignores it."""
     target = folder / HEAD
     target.mkdir(parents=True, exist_ok=True)
-    weights = {name: weight.detach().cpu().contiguous() for name, weight in head.state_dict().items()}
-    save_file(weights, target / "model.safetensors")
+    save_file({key: weight.detach().cpu().contiguous() for key, weight in head.state_dict().items()}, target / "model.safetensors")
     write_json(target / "config.json", {"concatenation": head.concatenation, "labels": labels})
 
 
@@ -202,6 +200,5 @@ def load_head(folder: Path) -> tuple[Classification, tuple[str, ...]] | None:
 def predict_labels(head: Classification, u: Vectors, v: Vectors) -> Rows:
     """The likeliest label of each pair. (n, dim), (n, dim) -> (n,)."""
     with torch.inference_mode():
-        device = head.head.weight.device
-        logits = head.logits(torch.from_numpy(u).to(device), torch.from_numpy(v).to(device))
+        logits = head.logits(*(torch.from_numpy(side).to(head.head.weight.device) for side in (u, v)))
         return logits.argmax(1).cpu().numpy()

@@ -82,10 +82,7 @@ OBJECTIVES = {
             "regression", "Cosine regression", True, ("scored", "labelled"),
             "The cosine learns to equal a graded score, as in the paper; of labels, 1 for the same and 0 for others, unlike there.",
         ),
-        Objective(
-            "triplet", "Triplet", True, ("triplets",),
-            "The paper's choice for anchor, positive, negative.",
-        ),
+        Objective("triplet", "Triplet", True, ("triplets",), "The paper's choice for anchor, positive, negative."),
         Objective(
             "cosent", "CoSENT", False, ("scored", "labelled"),
             "Only the order of the scores counts: it refines an order that is nearly right, but cosines may crowd together.",

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from sbert_app.evaluation.verdict import primary_metric
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.encoder import Encoder
+from sbert_app.models.engine.forward import at_once
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.step import each_within
@@ -55,10 +56,9 @@ class Vocabulary:
 
 
 class Siamese(Trainee):
-    """A trainee: encoder, objective, tokenised training and dev examples. Changes the encoder: pass a copy.
+    """Encoder, objective, tokenised training and dev examples. Changes the encoder: pass a copy.
 
-    Of labelled pairs, ranking uses only those whose label means "the same". A poly-encoder's codes start untrained, as a softmax
-    head does.
+    Of labelled pairs, ranking uses only those whose label means "the same". A poly-encoder's codes start untrained, as a head does.
     """
 
     def __init__(self, encoder: Encoder, objective: nn.Module, train: Examples, dev: Examples) -> None:
@@ -108,23 +108,19 @@ class Siamese(Trainee):
         return self.objective(outputs.unbind(1), self._targets[torch.from_numpy(rows)])
 
     def evaluate(self) -> Iterator[float | None]:
-        """Yield None per batch of dev examples, then the metric that decides the verdict."""
         columns = []
         for ids in self._dev_ids:
-            batches = self.encoder.on_torch(ids, map(len, ids), self.encoder.embed)
+            batches = self.encoder.batches(ids, list(map(len, ids)), at_once(self.encoder.embed))
             columns.append((yield from gather(batches, len(ids), self.encoder.dim)))
         yield primary_metric(self._dev.kind, columns, self._dev.gold, self.encoder.similarity)
 
 
 def without_repeats(batches: Sequence[Rows], keys: Sequence[Sequence[Hashable]]) -> list[Rows]:
     """Exchange rows until, if possible, no batch repeats a text, which would be a false negative. keys[i]: texts of row i."""
-    sizes = [len(batch) for batch in batches]
     pending = [row for batch in batches for row in batch.tolist()]
     arranged = []
-    for size in sizes:
-        used: set[Hashable] = set()
-        chosen: list[int] = []
-        later: list[int] = []
+    for size in map(len, batches):
+        used, chosen, later = set[Hashable](), list[int](), list[int]()
         for position, row in enumerate(pending):
             if len(chosen) == size:
                 later += pending[position:]

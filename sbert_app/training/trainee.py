@@ -17,7 +17,6 @@ class BatchLoss:
     """One update of the weights. `loss`: mean over the batch, before the update."""
 
     step: int
-    steps: int
     loss: float
     examples: int
 
@@ -63,7 +62,7 @@ class Trainee(Protocol):
         """The mean loss of a batch."""
 
     def evaluate(self) -> Iterator[float | None]:
-        """Yield None per batch of dev examples, then their score."""
+        """Yield None per batch of dev examples, then the metric that decides the verdict."""
 
 
 def epoch_batches(lengths: Integers, size: int, seed: int, epoch: int) -> list[Rows]:

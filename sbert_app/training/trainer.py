@@ -35,9 +35,7 @@ class Trainer:
     def __init__(self, trainee: Trainee, options: TrainingOptions, hardware: Hardware) -> None:
         self.step = self.evaluated = 0
         self.best = -math.inf
-        self._trainee = trainee
-        self._options = options
-        self._autocast = hardware.autocast
+        self._trainee, self._options, self._autocast = trainee, options, hardware.autocast
         self._chunk = CUDA_CHUNK if hardware.device.type == "cuda" else CPU_CHUNK
         self._epoch_steps = -(-len(trainee.lengths) // options.batch_size)
         self.steps = self._epoch_steps * options.epochs
@@ -85,27 +83,21 @@ class Trainer:
         self._trainee.module.train()
         for group in self._optimizer.param_groups:
             group["lr"] = group["rate"] * self._schedule(self.step)
-        loss = 0.0
-        for part in self._gradients(rows):
-            if part is None:
-                yield None
-            else:
-                loss = part
+        loss = yield from self._gradients(rows)
         if not math.isfinite(loss):
             raise UserError(f"The loss became NaN or infinite at step {self.step + 1}. Choose a lower learning rate.")
         nn.utils.clip_grad_norm_(self._trainee.module.parameters(), self._options.max_norm)
         self._optimizer.step()
         self.step += 1
         self._average()
-        yield BatchLoss(self.step, self.steps, loss, len(rows))
+        yield BatchLoss(self.step, loss, len(rows))
 
-    def _gradients(self, rows: Rows) -> Iterator[float | None]:
-        """Compute the gradients of a batch; yield None between chunks, then the loss. Out of memory: halve the chunks."""
+    def _gradients(self, rows: Rows) -> Generator[None, None, float]:
+        """Compute the gradients of a batch, yielding between chunks; returns the loss. Out of memory: halve the chunks."""
         while True:
             self._optimizer.zero_grad(set_to_none=True)
             try:
-                yield from self._backward(rows)
-                return
+                return (yield from self._backward(rows))
             except torch.OutOfMemoryError:
                 width = self._trainee.towers * int(self._trainee.lengths[rows].max())
                 self._chunk = min(self._chunk, width * len(rows)) // 2
@@ -114,7 +106,7 @@ class Trainer:
                 log.warning("out of device memory: continuing with chunks of %d tokens, same batch size", self._chunk)
             torch.cuda.empty_cache()  # outside the except block: the traceback would keep the failed tensors alive
 
-    def _backward(self, rows: Rows) -> Iterator[float | None]:
+    def _backward(self, rows: Rows) -> Generator[None, None, float]:
         """Forward and backward pass. A batch of several chunks runs twice (GradCache, Gao et al. 2021): first without gradients,
         for the loss over the whole batch, then chunk by chunk with that loss's gradient. So the loss may compare any examples.
         """
@@ -122,21 +114,20 @@ class Trainer:
         if len(chunks) == 1:
             loss = self._trainee.loss(self._forward(rows, 0), rows)
             loss.backward()
-            yield loss.item()
-            return
+            return loss.item()
         outputs = []
         for i, chunk in enumerate(chunks):
             with torch.no_grad():
                 outputs.append(self._forward(chunk, i))
-            yield None
+            yield
         joined = torch.cat(outputs).requires_grad_()
         loss = self._trainee.loss(joined, rows)
         loss.backward()
         gradients = torch.split(cast(Tensor, joined.grad), [len(chunk) for chunk in chunks])
         for i, (chunk, gradient) in enumerate(zip(chunks, gradients, strict=True)):
             self._forward(chunk, i).backward(gradient)
-            yield None
-        yield loss.item()
+            yield
+        return loss.item()
 
     def _forward(self, rows: Rows, chunk: int) -> Tensor:
         # The same dropout when a chunk is computed again, here or in a resumed run.

@@ -21,6 +21,7 @@ from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.labelled.examples import Examples
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
+from sbert_app.models.engine.forward import at_once
 from sbert_app.models.files.finding import CROSS_ENCODER, bundled_folder
 from sbert_app.models.files.layout import write_json
 from sbert_app.models.loading import LOADING
@@ -70,7 +71,7 @@ class CrossEncoderTrainee(PairTrainee):
     def evaluate(self) -> Iterator[float | None]:
         """Yield None per dev batch, then Spearman (scored) or average precision of the positive label (labelled)."""
         cross, lengths, kind = self.encoder, [len(row.ids) for row in self._dev_rows], self._dev.kind
-        logits = yield from gather(cross.on_torch(self._dev_rows, lengths, cross.logits), len(lengths), cross.labels)
+        logits = yield from gather(cross.batches(self._dev_rows, lengths, at_once(cross.logits)), len(lengths), cross.labels)
         values = logits[:, 0 if self._scored else self._dev.positive].astype(float)
         yield measure(kind, values, self._dev.gold)[next(iter(METRICS[kind]))]
 

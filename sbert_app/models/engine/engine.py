@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,20 +18,9 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from sbert_app.models.engine.forward import (
-    Features,
-    Fetch,
-    Forward,
-    Start,
-    at_once,
-    attention_mask,
-    equal_batches,
-    forward_batches,
-    pad_rows,
-    token_budget_batches,
-)
+from sbert_app.models.engine.forward import Features, Fetch, Forward, Start, at_once, attention_mask, forward_batches, pad_rows
 from sbert_app.models.engine.hardware import Hardware, cores
-from sbert_app.models.engine.packing import Packing, with_positions
+from sbert_app.models.engine.packing import Packing, equal_batches, token_budget_batches, with_positions
 from sbert_app.models.files.layout import length_limit
 from sbert_app.vectors import Batches, Rows
 
@@ -152,6 +141,7 @@ class OnEngine:
     def __init__(self, name: str, model: Any, tokenizer: Any, forward: Forward, hardware: Hardware, limit: int | None) -> None:
         """model: UnreadWeights if `reader` is set before torch is needed. limit: tokens of a row, where its folder says so."""
         self.name, self.tokenizer, self.config, self.hardware = name, tokenizer, model.config, hardware
+        self.folder: Path | None = None  # where it was loaded from; may hold a softmax head too
         self.max_length = length_limit(limit, tokenizer, model.config)
         # Set once: changing truncation while another thread tokenises would be a race.
         self._backend = tokenizer.backend_tokenizer
@@ -194,11 +184,6 @@ class OnEngine:
         """Compute rows that `pad` takes, of so many tokens each; yield (row numbers, outputs) batch by batch."""
         cut, ahead, foresee = self.engine.cut(lengths), lambda: self.engine.ahead, lambda: self.foresee
         return forward_batches(cut, lambda numbers: self.pad([rows[i] for i in numbers]), start, ahead, foresee)
-
-    def on_torch(self, rows: Sequence[Any], lengths: Iterable[int], forward: Forward) -> Batches:
-        """As `batches`, by this function of a model that is being trained, one batch after the other."""
-        cut = token_budget_batches(lengths, self.hardware.token_budget)
-        return forward_batches(cut, lambda numbers: self.pad([rows[i] for i in numbers]), at_once(forward))
 
     def save(self, folder: Path) -> None:
         """Write the transformer and its tokenizer. Needs fp32 weights: rounded ones lose precision."""

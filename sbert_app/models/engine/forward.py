@@ -1,4 +1,4 @@
-"""The forward pass in batches: smart batching (paper, section 7), attention of short sentences, pooling of token vectors."""
+"""The forward pass in batches: padding, attention of short sentences, pooling of token vectors."""
 
 import logging
 import math
@@ -15,7 +15,6 @@ from torch import Tensor
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.vectors import Rows, Vectors
 
-GOLDEN = (5**0.5 - 1) / 2  # its multiples, modulo 1, fill 0..1 more evenly than random numbers do
 SHORT = "short"  # the name of `short_attention` in transformers
 LONGEST = 128  # tokens; the scores of a whole batch are held in memory, too many for longer sentences
 
@@ -116,47 +115,8 @@ def _to_device(tensor: Tensor, device: torch.device) -> Tensor:
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
 
 
-def token_budget_batches(lengths: Iterable[int], budget: int) -> list[Rows]:
-    """Cut rows into batches of at most `budget` padded tokens; a longer row is a batch of its own.
-
-    lengths: tokens per row, (n,). Returns row numbers, each once. Lengths are mixed, so that the speed so far predicts the rest.
-    """
-    lengths = list(lengths)
-    order = np.argsort(np.asarray(lengths, dtype=np.int64), kind="stable")
-    return _mixed(list(_cut(order, lengths, budget)))
-
-
-def equal_batches(lengths: Sequence[int], count: int) -> list[Rows]:
-    """Cut rows into `count` batches of about as many tokens, similar lengths together. Mixed as those of `token_budget_batches`."""
-    order = np.argsort(np.asarray(lengths, dtype=np.int64), kind="stable")
-    tokens = np.cumsum(np.asarray(lengths)[order])
-    edges = np.searchsorted(tokens, tokens[-1:] * np.arange(1, count) // count)
-    return _mixed([batch for batch in np.split(order, edges) if len(batch)])
-
-
-def _mixed(batches: list[Rows]) -> list[Rows]:
-    return [batches[i] for i in np.argsort(np.arange(1, len(batches) + 1) * GOLDEN % 1, kind="stable")]
-
-
-def _cut(order: Rows, lengths: Sequence[int], budget: int) -> Iterator[Rows]:
-    start = 0
-    for end, row in enumerate(order):
-        # Rows are sorted by length, so the newest row sets the width of its batch.
-        if end > start and (end - start + 1) * lengths[row] > budget:
-            yield order[start:end]
-            start = end
-    if start < len(order):
-        yield order[start:]
-
-
 def short_attention(
-    module: Any,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    attention_mask: Tensor | None,
-    scaling: float | None = None,
-    **options: Any,
+    module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, scaling: float | None = None, **rest: Any
 ) -> tuple[Tensor, None]:
     """softmax(q kᵀ · scaling + mask) v with a float32 softmax. q, k, v: (B, heads, T, d) -> (B, T, heads, d).
 
@@ -166,11 +126,10 @@ def short_attention(
     attention_mask: (B, 1, T, T), 0 where attended and very negative elsewhere. Long sentences and training use torch's own.
     """
     batch, heads, tokens, width = query.shape
-    if tokens > LONGEST or key.shape != query.shape or module.training or options.get("position_bias") is not None:
+    if tokens > LONGEST or key.shape != query.shape or module.training or rest.get("position_bias") is not None:
         from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
-        output, _ = sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **options)
-        return output, None
+        return sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **rest)
     q, k, v = (part.reshape(batch * heads, tokens, width) for part in (query, key, value))
     scores = torch.bmm(q, k.transpose(1, 2)).view(batch, heads, tokens, tokens).float()
     scores.mul_(width**-0.5 if scaling is None else scaling)

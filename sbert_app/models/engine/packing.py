@@ -1,6 +1,6 @@
-"""Several sentences in one row of a network, so that hardly any padding is computed, whatever lengths a batch mixes."""
+"""Cut rows into batches by length (smart batching: paper, section 7), and place several sentences in one row: little padding."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import heapreplace
 
 import numpy as np
@@ -8,9 +8,44 @@ import torch
 from torch import Tensor
 
 from sbert_app.models.engine.forward import Features
+from sbert_app.vectors import Rows
 
+GOLDEN = (5**0.5 - 1) / 2  # its multiples, modulo 1, fill 0..1 more evenly than random numbers do
 ROW = 96  # tokens of a packed row, about: longer ones make tokens attend in vain, of shorter ones attention has many small products
 WORTH = 0.95  # of the tokens of a padded batch: attention in vain costs the same where less padding is saved
+
+
+def token_budget_batches(lengths: Iterable[int], budget: int) -> list[Rows]:
+    """Cut rows into batches of at most `budget` padded tokens; a longer row is a batch of its own.
+
+    lengths: tokens per row, (n,). Returns row numbers, each once. Lengths are mixed, so that the speed so far predicts the rest.
+    """
+    lengths = list(lengths)
+    order = np.argsort(np.asarray(lengths, dtype=np.int64), kind="stable")
+    return _mixed(list(_cut(order, lengths, budget)))
+
+
+def equal_batches(lengths: Sequence[int], count: int) -> list[Rows]:
+    """Cut rows into `count` batches of about as many tokens, similar lengths together. Mixed as those of `token_budget_batches`."""
+    order = np.argsort(np.asarray(lengths, dtype=np.int64), kind="stable")
+    tokens = np.cumsum(np.asarray(lengths)[order])
+    edges = np.searchsorted(tokens, tokens[-1:] * np.arange(1, count) // count)
+    return _mixed([batch for batch in np.split(order, edges) if len(batch)])
+
+
+def _mixed(batches: list[Rows]) -> list[Rows]:
+    return [batches[i] for i in np.argsort(np.arange(1, len(batches) + 1) * GOLDEN % 1, kind="stable")]
+
+
+def _cut(order: Rows, lengths: Sequence[int], budget: int) -> Iterator[Rows]:
+    start = 0
+    for end, row in enumerate(order):
+        # Rows are sorted by length, so the newest row sets the width of its batch.
+        if end > start and (end - start + 1) * lengths[row] > budget:
+            yield order[start:end]
+            start = end
+    if start < len(order):
+        yield order[start:]
 
 
 class Packing:

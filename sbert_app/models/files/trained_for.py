@@ -84,8 +84,7 @@ def trained_for(name: str, config: Mapping[str, Any], card: str = "") -> str:
 
 def purpose(folder: Path, name: str, kind: str) -> str:
     """`trained_for` of the cross-encoder or poly-encoder in a folder; UNKNOWN for an encoder."""
-    scores_pairs = kind in ("cross-encoder", POLY)
-    return trained_for(name, read_config(folder, name), read_card(folder)) if scores_pairs else UNKNOWN
+    return trained_for(name, read_config(folder, name), read_card(folder)) if kind in ("cross-encoder", POLY) else UNKNOWN
 
 
 def read_card(folder: Path) -> str:

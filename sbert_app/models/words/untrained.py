@@ -70,8 +70,7 @@ def _from_file(path: Path) -> tuple[Any, Tensor]:
     words, vectors = read_all(path)
     with LOADING:
         tokenizer = _word_tokenizer(words)
-    table = torch.from_numpy(vectors)
-    return tokenizer, torch.cat([torch.zeros(len(SPECIAL), table.shape[1]), table])
+    return tokenizer, torch.cat([torch.zeros(len(SPECIAL), vectors.shape[1]), torch.from_numpy(vectors)])
 
 
 def _word_tokenizer(words: Sequence[str]) -> Any:

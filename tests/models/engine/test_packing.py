@@ -4,8 +4,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sbert_app.models.engine.forward import attention_mask, equal_batches, pad_rows
-from sbert_app.models.engine.packing import ROW, Packing, with_positions
+from sbert_app.models.engine.forward import attention_mask, pad_rows
+from sbert_app.models.engine.packing import ROW, Packing, equal_batches, with_positions
 
 CPU = torch.device("cpu")
 LENGTHS = st.lists(st.integers(1, 120), min_size=1, max_size=60)
