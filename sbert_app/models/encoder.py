@@ -54,8 +54,7 @@ class Encoder(OnEngine):
         layout = read_layout(folder, name)
         read = partial(load_transformer, folder / layout.transformer_path, hardware, name=name)
         transformer, tokenizer = read() if weights else load_without_weights(folder / layout.transformer_path, name)
-        dense = [read_dense(folder / path, name) for path in layout.dense]
-        encoder = cls(name, transformer, tokenizer, layout, hardware, dense)
+        encoder = cls(name, transformer, tokenizer, layout, hardware, [read_dense(folder / path, name) for path in layout.dense])
         encoder.folder, encoder.reader = folder, lambda: read()[0]
         return encoder
 

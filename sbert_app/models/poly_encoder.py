@@ -68,8 +68,7 @@ class PolyEncoder(Encoder):
         """The encoder in `folder` with random codes, always the same: near uniform attention, so its scores are near cosines."""
         encoder = Encoder.from_folder(folder, hardware, name)
         size = int(encoder.config.hidden_size)
-        codes = torch.randn(NEW_CODES, size, generator=torch.Generator().manual_seed(SEED))
-        return cls(encoder, codes * size**-0.5)
+        return cls(encoder, torch.randn(NEW_CODES, size, generator=torch.Generator().manual_seed(SEED)) * size**-0.5)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -52,9 +52,7 @@ def places(encoder: Encoder, sentence: str, prompt: str = "") -> tuple[Rows, Row
 def characters_read(encoder: Encoder, sentence: str, prompt: str = "") -> int:
     """How many characters of a sentence the model reads; what is after them is cut."""
     encoding = encoder.encodings([sentence], prompt)[0]
-    if not encoding.overflowing:
-        return len(sentence)
-    return max(0, *(int(end) - len(prompt) for _, end in encoding.offsets))
+    return max(0, *(int(end) - len(prompt) for _, end in encoding.offsets)) if encoding.overflowing else len(sentence)
 
 
 def is_one_piece(encoder: Encoder, word: str) -> bool:
@@ -84,8 +82,7 @@ def passage_spans(encoder: Encoder, texts: Sequence[str]) -> dict[int, list[Span
 
 def _cut(encoder: Encoder, text: str, encoding: Any) -> list[Span]:
     """The passages of one text. encoding: its first tokens; its `overflowing` holds all others, max_length at a time."""
-    prompt = len(encoder.document_prompt)
-    windows = [_own(window, prompt)[1] for window in (encoding, *encoding.overflowing)]
+    windows = [_own(window, len(encoder.document_prompt))[1] for window in (encoding, *encoding.overflowing)]
     if len(windows) == 1 or not len(windows[0]):
         return []
     offsets = np.concatenate(windows)

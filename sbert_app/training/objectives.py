@@ -200,5 +200,4 @@ def load_head(folder: Path) -> tuple[Classification, tuple[str, ...]] | None:
 def predict_labels(head: Classification, u: Vectors, v: Vectors) -> Rows:
     """The likeliest label of each pair. (n, dim), (n, dim) -> (n,)."""
     with torch.inference_mode():
-        logits = head.logits(*(torch.from_numpy(side).to(head.head.weight.device) for side in (u, v)))
-        return logits.argmax(1).cpu().numpy()
+        return head.logits(*(torch.from_numpy(side).to(head.head.weight.device) for side in (u, v))).argmax(1).cpu().numpy()

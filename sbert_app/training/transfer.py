@@ -76,8 +76,7 @@ def learn_words(counts: Any, data: LabelledSentences, quick: bool = False, tick:
         rarity = TfidfTransformer().fit(own)
         return rarity.transform(own), rarity.transform(counts[rows][:, known])
 
-    learner = Regressions(OF_WORDS, C_OF_FOLDS, features, data.targets, tick)
-    return _learnt(learner, data, QUICK_FOLDS if quick else FOLDS)
+    return _learnt(Regressions(OF_WORDS, C_OF_FOLDS, features, data.targets, tick), data, QUICK_FOLDS if quick else FOLDS)
 
 
 def count_words(data: LabelledSentences) -> Any:
@@ -122,8 +121,7 @@ class ManyHeads:
         """The strength of the highest mean accuracy on each sequence of parts, all equally long."""
         every = [part for group in parts for part in group]
         heads = self._fit([part for part in every for _ in L2], list(L2) * len(every))
-        means = heads.dev.view(len(parts), -1, len(L2)).mean(1)
-        return [L2[int(best)] for best in means.argmax(1)]
+        return [L2[int(best)] for best in heads.dev.view(len(parts), -1, len(L2)).mean(1).argmax(1)]
 
     def predict(self, parts: Sequence[Part], chosen: Sequence[float], held: Mask | None) -> list[Targets]:
         """The classes of each part's rows, by its chosen strength. held: further rows, by which a fit may be stopped."""

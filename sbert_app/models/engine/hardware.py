@@ -79,7 +79,6 @@ def cores() -> int:
     """Threads worth computing with: torch's number, which knows cores and OMP_NUM_THREADS, at most what a container grants."""
     try:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text(encoding="ascii").split()
-        granted = max(1, round(int(quota) / int(period)))
+        return min(max(1, round(int(quota) / int(period))), torch.get_num_threads())
     except (OSError, ValueError):  # no Linux container, or "max": no limit
         return torch.get_num_threads()
-    return min(granted, torch.get_num_threads())

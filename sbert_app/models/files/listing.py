@@ -86,8 +86,7 @@ def describe(folder: Path, name: str = "", origin: str = "saved") -> ModelInfo:
         labels = label_count(read_config(folder, name)) if kind == "cross-encoder" else None
         dense = read_layout(folder, name).dense if kind != "cross-encoder" else ()
         dim = int(read_config(folder / dense[-1], name)["out_features"] if dense else read_config(folder, name)["hidden_size"])
-        weights = (folder / "model.safetensors").is_file()
-        return ModelInfo(name, kind, origin, dim, weights, purpose(folder, name, kind), labels)
+        return ModelInfo(name, kind, origin, dim, (folder / "model.safetensors").is_file(), purpose(folder, name, kind), labels)
     except (UserError, KeyError, TypeError, ValueError, OSError):
         return ModelInfo(name, "damaged", origin, None, available=False)
 

@@ -92,9 +92,8 @@ def _numbers(text: str) -> Vectors:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    opened = gzip.open if path.suffix == ".gz" else open
     try:
-        with opened(path, "rt", encoding="utf-8") as file:
+        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as file:
             while line := file.readline(LONGEST_LINE):
                 yield line
     except (OSError, EOFError, UnicodeDecodeError) as error:
