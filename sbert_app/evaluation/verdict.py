@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from sbert_app.evaluation import metrics
-from sbert_app.evaluation.metrics import Metric, MetricEstimate, interval, resampled
 from sbert_app.vectors import COSINE, Array, Similarity, Vectors
 from sbert_app.wording import change_100, times_100
 
@@ -17,7 +16,7 @@ LEAST_HELD_OUT = 20  # rows; fewer never give a verdict
 
 BETTER, UNCLEAR, WORSE = "better", "no clear change", "worse: do not use it"
 
-METRICS: dict[str, dict[str, Metric]] = {  # the first one of each kind decides the verdict
+METRICS: dict[str, dict[str, metrics.Metric]] = {  # the first one of each kind decides the verdict
     "scored": {"spearman": metrics.spearman, "pearson": metrics.pearson},
     "labelled": {"average_precision": metrics.average_precision, "accuracy": metrics.best_accuracy, "f1": metrics.best_f1},
     "triplets": {"triplet_accuracy": metrics.share_positive},
@@ -31,9 +30,9 @@ class Change:
     """A metric before and after. `difference`: after minus before on the same resamples; `p`: two-sided, paired."""
 
     metric: str
-    before: MetricEstimate
-    after: MetricEstimate
-    difference: MetricEstimate
+    before: metrics.MetricEstimate
+    after: metrics.MetricEstimate
+    difference: metrics.MetricEstimate
     p: float
 
     @property
@@ -93,11 +92,11 @@ def judge(kind: str, before: Array, after: Array, gold: Array) -> Verdict:
 
     count, changes = len(gold), []
     values = both(before, gold, np.ones((1, count)))[0]
-    samples = resampled(both, before, gold, np.arange(count)).transpose(1, 2, 0)
+    samples = metrics.resampled(both, before, gold, np.arange(count)).transpose(1, 2, 0)
     for name, value, drawn in zip(METRICS[kind], values, samples, strict=True):
-        first, second = map(interval, value, drawn)
+        first, second = map(metrics.interval, value, drawn)
         difference = drawn[1] - drawn[0]
-        changes.append(Change(name, first, second, interval(value[1] - value[0], difference), _p(difference)))
+        changes.append(Change(name, first, second, metrics.interval(value[1] - value[0], difference), _p(difference)))
     decisive = changes[0].difference
     word = BETTER if decisive.low > 0 else WORSE if decisive.high < 0 else UNCLEAR
     return Verdict(word if count >= LEAST_HELD_OUT else UNCLEAR, tuple(changes), count)

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.corpus.ranking.lexical import Span, sentence_spans
 from sbert_app.models.encoder import SPECIAL_TOKENS, Encoder
@@ -16,7 +15,7 @@ from sbert_app.vectors import Integers, Rows, Vectors, unit_rows
 JOINED_TOKENS = 32  # neighbouring sentences are joined up to so many
 LONGEST_SENTENCE = 64  # tokens; a longer one, such as of a transcript without marks, is cut between words
 SLACK = 2  # tokens left free: a passage that begins where no blank is can have one more than there
-Offsets = NDArray[np.int64]  # of tokens: first characters, or last + 1, (T,)
+Offsets = Integers  # of tokens: first characters, or last + 1, (T,)
 Tokens = tuple[int, int]  # first token, last + 1
 
 

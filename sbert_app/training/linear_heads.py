@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 # As in SentEval (Conneau & Kiela 2018), its settings for published tables.
-BATCH, EPOCHS_A_ROUND, PATIENCE, MOST_EPOCHS, RATE = 64, 4, 5, 200, 1e-3
+BATCH, EPOCHS_A_ROUND, PATIENCE, MOST_EPOCHS, RATE, SEED = 64, 4, 5, 200, 1e-3, 1111
 ROWS_AT_ONCE = 8_192
 Tick = Callable[[], None]
 
@@ -30,15 +30,13 @@ class Heads:
 # Steps take milliseconds: beside other work, threads wait ten times longer.
 @threadpool_limits.wrap(limits=1, user_api="openmp")  # type: ignore[untyped-decorator]
 @torch.no_grad()
-def fit_heads(
-    features: Tensor, targets: Tensor, train: Tensor, dev: Tensor, l2: Tensor, seed: int = 0, tick: Tick = lambda: None
-) -> Heads:
+def fit_heads(features: Tensor, targets: Tensor, train: Tensor, dev: Tensor, l2: Tensor, tick: Tick = lambda: None) -> Heads:
     """Fit H heads by Adam on the cross-entropy; each keeps its best round on its dev rows and stops after PATIENCE worse ones.
 
     features (n, dim); targets (n,), 0..C-1; train, dev: boolean (H, n); l2: weight decay, (H,). tick is called before each step.
     All heads see the rows in one order, each only its own: a step is one matrix product for all of them.
     """
-    run = _Training(features, targets, train, l2, torch.Generator().manual_seed(seed))
+    run = _Training(features, targets, train, l2, torch.Generator().manual_seed(SEED))
     count, numbers = len(l2), torch.arange(len(l2))
     best = Heads(run.weight.clone(), run.bias.clone(), torch.full((count,), -1.0))
     waited = torch.zeros(count, dtype=torch.int64)

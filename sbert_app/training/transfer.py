@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.linear_model import LogisticRegression
@@ -25,17 +24,16 @@ from threadpoolctl import threadpool_limits
 from sbert_app.corpus.ranking.lexical import WORD
 from sbert_app.errors import UserError
 from sbert_app.labelled.labelled_sentences import LabelledSentences
-from sbert_app.training.linear_heads import Heads, Tick, fit_heads
+from sbert_app.training.linear_heads import SEED, Heads, Tick, fit_heads
 from sbert_app.vectors import Integers, Mask, Vectors
 
-FOLDS, QUICK_FOLDS, SEED, DEV_SHARE = 10, 5, 1111, 0.05
+FOLDS, QUICK_FOLDS, DEV_SHARE = 10, 5, 0.05
 L2 = (1e-5, 1e-4, 1e-3, 1e-2)
 C = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # inverse strengths; SentEval's for nested folds and for a dev part
 C_OF_FOLDS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)  # its own where folds of a train part choose
 MOST_STEPS = 100  # scikit-learn's default, as in SentEval
 QUICK = "quick: scikit-learn's logistic regression, "
 OF_WORDS = "tf-idf of the training rows, scikit-learn's logistic regression, "
-Targets = NDArray[np.int64]
 Part = tuple[Mask, Mask]  # the rows to learn from, and the rows to predict
 
 # One fit at a time: the number of BLAS's threads and the filters of warnings belong to the process, and two that overlap would
@@ -50,7 +48,7 @@ class Transfer:
     accuracy: float  # 0..1: over all rows in turn, fold by fold, or on the test part
     folds: list[float]
     chosen: list[float]  # of each fold, the weight decay; of the quick form, the inverse strength C
-    predicted: Targets  # the class given to each tested row, in their order
+    predicted: Integers  # the class given to each tested row, in their order
     protocol: str  # how it was measured, in words
 
 
@@ -112,7 +110,7 @@ class ManyHeads:
     """SentEval's classifiers, trained by steps; all parts at once. features: (n, dim), scaled; strength: what is chosen."""
 
     features: Vectors
-    targets: Targets
+    targets: Integers
     tick: Tick
     name = ""
     strength = "weight decay"
@@ -123,7 +121,7 @@ class ManyHeads:
         heads = self._fit([part for part in every for _ in L2], list(L2) * len(every))
         return [L2[int(best)] for best in heads.dev.view(len(parts), -1, len(L2)).mean(1).argmax(1)]
 
-    def predict(self, parts: Sequence[Part], chosen: Sequence[float], held: Mask | None) -> list[Targets]:
+    def predict(self, parts: Sequence[Part], chosen: Sequence[float], held: Mask | None) -> list[Integers]:
         """The classes of each part's rows, by its chosen strength. held: further rows, by which a fit may be stopped."""
         stopped_by = [_share(train) if held is None else held for train, _ in parts]
         heads = self._fit([(train & ~own, own) for (train, _), own in zip(parts, stopped_by, strict=True)], chosen)
@@ -133,7 +131,7 @@ class ManyHeads:
     def _fit(self, parts: Sequence[Part], l2: Sequence[float]) -> Heads:
         own, held = (torch.from_numpy(np.stack(masks)) for masks in zip(*parts, strict=True))
         x, y = torch.from_numpy(self.features), torch.from_numpy(self.targets)
-        return fit_heads(x, y, own, held, torch.tensor(l2), SEED, self.tick)
+        return fit_heads(x, y, own, held, torch.tensor(l2), self.tick)
 
 
 @dataclass(frozen=True)
@@ -143,7 +141,7 @@ class Regressions:
     name: str
     strengths: tuple[float, ...]
     features: Callable[[Mask, Mask], tuple[Any, Any]]
-    targets: Targets
+    targets: Integers
     tick: Tick
     strength = "C"
 
@@ -151,10 +149,10 @@ class Regressions:
         right = [[self._fit(part, self.strengths) == self.targets[part[1]] for part in group] for group in parts]
         return [self.strengths[int(np.mean([part.mean(1) for part in group], axis=0).argmax())] for group in right]
 
-    def predict(self, parts: Sequence[Part], chosen: Sequence[float], held: Mask | None) -> list[Targets]:
+    def predict(self, parts: Sequence[Part], chosen: Sequence[float], held: Mask | None) -> list[Integers]:
         return [self._fit(part, (c,))[0] for part, c in zip(parts, chosen, strict=True)]
 
-    def _fit(self, part: Part, strengths: Sequence[float]) -> Targets:
+    def _fit(self, part: Part, strengths: Sequence[float]) -> Integers:
         """The classes of the part's rows by a classifier for each C, (C, rows)."""
         own, others = self.features(*part)
         predicted = []
@@ -173,7 +171,7 @@ def scaled(features: Vectors) -> Vectors:
     return features * np.float32(features.shape[1] ** 0.5 / length)
 
 
-def _stratified(targets: Targets, rows: Integers, folds: int) -> list[Mask]:
+def _stratified(targets: Integers, rows: Integers, folds: int) -> list[Mask]:
     """The rows cut in parts with the same share of each class, as masks over all rows."""
     parts = StratifiedKFold(folds, shuffle=True, random_state=SEED).split(np.zeros(len(rows)), targets[rows])
     return [np.isin(np.arange(len(targets)), rows[part]) for _, part in parts]

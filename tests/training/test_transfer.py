@@ -65,7 +65,7 @@ def test_a_step_is_that_of_adam_with_weight_decay(parts, monkeypatch):
     monkeypatch.setattr(linear_heads, "EPOCHS_A_ROUND", 2)  # two rounds: the averages are kept between them
     monkeypatch.setattr(linear_heads, "BATCH", 300)  # all rows in one step
     heads = fit_heads(features, targets, train[:1], dev[:1], torch.tensor([0.01]))
-    random = torch.Generator().manual_seed(0)
+    random = torch.Generator().manual_seed(linear_heads.SEED)
     bound = 1 / 12**0.5
     weight = torch.empty(12, 1, 3).uniform_(-bound, bound, generator=random)[:, 0].requires_grad_()
     bias = torch.empty(1, 3).uniform_(-bound, bound, generator=random)[0].requires_grad_()
