@@ -65,12 +65,9 @@ def shorten_last_layer(classifier: Any) -> None:
     With six layers that is an eighth of all products less, and the same logits. No other kind than FIRST_TOKEN is changed.
     """
     if classifier.config.model_type in FIRST_TOKEN:
-        classifier.base_model.encoder.layer[-1].attention.output.register_forward_pre_hook(_first_tokens)
-
-
-def _first_tokens(_: Any, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
-    """What attention gives and what is added to it, (B, T, dim) each -> (B, 1, dim)."""
-    return tuple(tokens[:, :1] for tokens in inputs)
+        # Of what attention gives and what is added to it, (B, T, dim) each -> (B, 1, dim).
+        last = classifier.base_model.encoder.layer[-1].attention.output
+        last.register_forward_pre_hook(lambda _, inputs: tuple(tokens[:, :1] for tokens in inputs))
 
 
 def load_without_weights(folder: Path, name: str, **config: Any) -> tuple[UnreadWeights, Any]:

@@ -167,7 +167,7 @@ def cross_encoder() -> dict[str, Any]:
 def gemm_rate(encoder: Encoder) -> float:
     """Operations/s of torch's plain matrix product of the encoder's widest layer, in its precision: the machine's ceiling."""
     config, device, dtype = encoder.transformer.config, encoder.hardware.device, encoder.hardware.dtype
-    rows = encoder.hardware.token_budget
+    rows = encoder.torch_engine._tokens
     first = torch.randn(rows, config.hidden_size, device=device, dtype=dtype)
     second = torch.randn(config.intermediate_size, config.hidden_size, device=device, dtype=dtype)
 

@@ -9,9 +9,6 @@ import torch
 
 from sbert_app.errors import UserError
 
-CPU_TOKENS = 1_500  # padded tokens per batch; 1,000 to 2,000 measured fastest on 2 cores
-CUDA_TOKENS = 65_536
-
 
 @dataclass(frozen=True)
 class Hardware:
@@ -19,15 +16,6 @@ class Hardware:
 
     device: torch.device
     dtype: torch.dtype
-
-    @property
-    def token_budget(self) -> int:
-        return CUDA_TOKENS if self.device.type == "cuda" else CPU_TOKENS
-
-    @property
-    def ahead(self) -> int:
-        """Batches to start before an earlier one is fetched: a GPU computes while Python prepares the next, a CPU cannot."""
-        return 2 if self.device.type == "cuda" else 0
 
     @property
     def precision(self) -> str:

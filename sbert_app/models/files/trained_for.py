@@ -37,7 +37,6 @@ TASKS = {  # tasks, in a model's name or in the tags of its card
     ANSWERS: re.compile(r"re-?rank|text-ranking|passage-ranking|passage-retrieval|question-answer"),
     LIKENESS: re.compile(r"similarity|paraphras|duplicate|entailment|natural-language-inference"),
 }
-SAVED = {LIKENESS: re.compile(re.escape(SAVED_HERE.lower()))}
 MEASURED = {ANSWERS: re.compile(r"cross-encoder-reranking"), LIKENESS: re.compile(r"cross-encoder-correlation")}
 # Where it is read, and what speaks for which kind: the first line that speaks for one kind alone decides.
 EVIDENCE = (
@@ -49,7 +48,7 @@ EVIDENCE = (
     ("labels", {LIKENESS: re.compile(r"entail|contradict")}),  # of config.json
     ("base_model", DATA),  # the model that training began with, by card or config.json
     ("tags", TASKS),  # of the card, with its pipeline_tag
-    ("text", SAVED),  # of the card: this app trains on pairs and triplets of sentences
+    ("text", {LIKENESS: re.compile(re.escape(SAVED_HERE.lower()))}),  # of the card: this app trains on pairs and triplets
 )
 # sentence-transformers gives these to every cross-encoder with one label, whatever it was trained for, beside the first.
 OF_EVERY = "cross-encoder", re.compile(r"\breranker\b|\btext-ranking\b")
