@@ -1,6 +1,6 @@
 """The encoder (bi-encoder): turns each sentence into one vector, independently of all others."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property, partial
@@ -15,7 +15,7 @@ from sbert_app.explain.cautions import SAMPLE
 from sbert_app.explain.words import TokenVectors, by_word
 from sbert_app.models.dense import IDENTITY, Dense, read_dense, write_dense
 from sbert_app.models.engine.engine import OnEngine
-from sbert_app.models.engine.forward import POOL, Features, Fetch, forward_batches
+from sbert_app.models.engine.forward import POOL, Features, Fetch, Pad, forward_batches
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import write_card
 from sbert_app.models.files.layout import WORDS, Layout, read_layout, write_layout
@@ -103,7 +103,7 @@ class Encoder(OnEngine):
                 targets = [occurrences[start + row] for row in rows]
                 yield np.concatenate(targets), np.repeat(vectors, [len(t) for t in targets], axis=0)
 
-    def stream_batches(self, batches: Iterable[Rows], pad: Callable[[Rows], Features]) -> Batches:
+    def stream_batches(self, batches: Iterable[Rows], pad: Pad) -> Batches:
         """Embed batches that the caller has cut, with the padding they have; yield (row numbers, vectors) in their order."""
         start = partial(self.engine.start, finish=self._finish, packs=False)
         return forward_batches(batches, pad, start, lambda: self.engine.ahead)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.vectors import Rows, Vectors
+from sbert_app.vectors import Batches, Rows, Vectors
 
 SHORT = "short"  # the name of `short_attention` in transformers
 LONGEST = 128  # tokens; the scores of a whole batch are held in memory, too many for longer sentences
@@ -22,18 +22,15 @@ log = logging.getLogger(__name__)
 
 Features = dict[str, Tensor]
 Forward = Callable[[Features], Tensor]  # a transformer on torch
+Pad = Callable[[Rows], Features]  # the rows of these numbers as a batch
 Fetch = Callable[[], Tensor]  # waits for the outputs of a batch
 Start = Callable[[Features], Fetch]  # begins to compute a batch
 Foresee = Callable[[float, float], None]  # is told the seconds of a batch, and those that the batches after it will take
 
 
 def forward_batches(
-    batches: Iterable[Rows],
-    pad: Callable[[Rows], Features],
-    start: Start,
-    ahead: Callable[[], int] = lambda: 0,
-    foresee: Callable[[], Foresee | None] = lambda: None,
-) -> Iterator[tuple[Rows, Vectors]]:
+    batches: Iterable[Rows], pad: Pad, start: Start, ahead: Callable[[], int], foresee: Callable[[], Foresee | None] = lambda: None
+) -> Batches:
     """Yield (row numbers, outputs), each row once; close to stop. A batch that does not fit into CUDA memory is halved.
 
     ahead: batches to start before fetching an earlier output; foresee: who is told how long it takes, if anybody; both are asked at
@@ -64,7 +61,7 @@ def _timed(batches: Iterable[Rows], foresee: Callable[[], Foresee | None]) -> It
         yield rows
 
 
-def _start_halving(rows: Rows, pad: Callable[[Rows], Features], start: Start) -> Iterator[tuple[Rows, Fetch]]:
+def _start_halving(rows: Rows, pad: Pad, start: Start) -> Iterator[tuple[Rows, Fetch]]:
     try:
         fetch = start(pad(rows))
     except torch.OutOfMemoryError:

@@ -21,17 +21,12 @@ SAID = {  # by a score
 CARD = "README.md"
 CARD_CHARACTERS = 100_000  # of a card that are read
 
-_START, _END = r"(?<![a-z0-9])(?:", r")(?![a-z])"  # whole words, but for numbers at their end
+_WORDS = "(?<![a-z0-9])(?:{})(?![a-z])"  # whole ones, but for numbers at their end
+_OF_ANSWERS = "qnli|natural[-_ ]?questions|nq|gooaq|squad|trivia[-_ ]?qa|hotpot[-_ ]?qa|trec|wiki[-_ ]?qa|miracl|mr[-_. ]?tydi|eli5"
+_OF_LIKENESS = "sts|stsb|sts[-_ ]?b|stsbenchmark|sick|quora|qqp|paws|mrpc|twitterpara|(?!q)[a-z]{0,5}nli"
 DATA = {  # names of data sets, in a card or in a model's name
-    ANSWERS: re.compile(
-        r"ms[-_ ]?marco|mmarco|"
-        + _START
-        + r"qnli|natural[-_ ]?questions|nq|gooaq|squad|trivia[-_ ]?qa|hotpot[-_ ]?qa|trec|wiki[-_ ]?qa|miracl|mr[-_. ]?tydi|eli5"
-        + _END
-    ),
-    LIKENESS: re.compile(
-        _START + r"sts|stsb|sts[-_ ]?b|stsbenchmark|sick|quora|qqp|paws|mrpc|twitterpara|(?!q)[a-z]{0,5}nli" + _END
-    ),
+    ANSWERS: re.compile("ms[-_ ]?marco|mmarco|" + _WORDS.format(_OF_ANSWERS)),
+    LIKENESS: re.compile(_WORDS.format(_OF_LIKENESS)),
 }
 TASKS = {  # tasks, in a model's name or in the tags of its card
     ANSWERS: re.compile(r"re-?rank|text-ranking|passage-ranking|passage-retrieval|question-answer"),
