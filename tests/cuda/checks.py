@@ -12,8 +12,8 @@ from torch import nn
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.forward import at_once, forward_batches
-from sbert_app.models.engine.packing import token_budget_batches
 from sbert_app.models.engine.hardware import Hardware
+from sbert_app.models.engine.packing import token_budget_batches
 from sbert_app.training.crossing import build_trainee
 from sbert_app.training.options import ObjectiveOptions, TrainingOptions
 from sbert_app.training.siamese import Siamese

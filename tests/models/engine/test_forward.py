@@ -9,8 +9,8 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.forward import LONGEST, POOL, short_attention
-from sbert_app.models.engine.packing import token_budget_batches
 from sbert_app.models.engine.hardware import Hardware, choose_hardware
+from sbert_app.models.engine.packing import token_budget_batches
 from sbert_app.models.files.layout import POOLINGS
 from sbert_app.vectors import cosine, distinct
 
