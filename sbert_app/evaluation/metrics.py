@@ -159,8 +159,7 @@ def interval(value: float, samples: Array) -> MetricEstimate:
     samples = samples[np.isfinite(samples)]
     if not np.isfinite(value) or not len(samples):
         return MetricEstimate(*UNDEFINED)
-    low, high = np.quantile(samples, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return MetricEstimate(float(value), float(low), float(high))
+    return MetricEstimate(float(value), *np.quantile(samples, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]).tolist())
 
 
 def examples_needed(count: int, change: float, low: float, high: float) -> int | None:

@@ -89,5 +89,4 @@ def score(cross: CrossEncoder, examples: Examples, hardware: Hardware) -> Genera
 
 
 def pairs_of(examples: Examples) -> list[Pair]:
-    first, second = examples.sentences
-    return list(zip(first, second, strict=True))
+    return list(zip(*examples.sentences, strict=True))

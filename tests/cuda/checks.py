@@ -78,7 +78,7 @@ def rows_with_batches_started_ahead() -> Figures:
     model = encoder(hardware())
     ids = model.tokenize(tickets())
     seen, least = np.zeros(len(ids), dtype=np.int64), 1.0
-    batches = token_budget_batches(map(len, ids), 400)
+    batches = token_budget_batches(list(map(len, ids)), 400)
     for rows, vectors in forward_batches(batches, lambda rows: model.pad([ids[i] for i in rows]), at_once(model.embed), lambda: 3):
         seen[rows] += 1
         least = min(least, least_cosine(vectors, reference()[rows]))

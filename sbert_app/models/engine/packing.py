@@ -1,6 +1,6 @@
 """Cut rows into batches by length (smart batching: paper, section 7), and place several sentences in one row: little padding."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from heapq import heapreplace
 
 import numpy as np
@@ -15,12 +15,11 @@ ROW = 96  # tokens of a packed row, about: longer ones make tokens attend in vai
 WORTH = 0.95  # of the tokens of a padded batch: attention in vain costs the same where less padding is saved
 
 
-def token_budget_batches(lengths: Iterable[int], budget: int) -> list[Rows]:
+def token_budget_batches(lengths: Sequence[int], budget: int) -> list[Rows]:
     """Cut rows into batches of at most `budget` padded tokens; a longer row is a batch of its own.
 
     lengths: tokens per row, (n,). Returns row numbers, each once. Lengths are mixed, so that the speed so far predicts the rest.
     """
-    lengths = list(lengths)
     order = np.argsort(np.asarray(lengths, dtype=np.int64), kind="stable")
     return _mixed(list(_cut(order, lengths, budget)))
 
