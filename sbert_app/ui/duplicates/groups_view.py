@@ -45,10 +45,13 @@ def _list(items: Sequence[Markup]) -> Markup:
 
 
 def _group(number: int, group: Group) -> Markup:
-    lines = [list(same) for _, same in groupby(group.members, key=_line)]
-    noted = [_noted(same[0], group.members[0]) for same in lines[:MOST_LINES]]
+    centre = group.members[0]
+    # Exact copies of a row share a line if they differ in no column.
+    lines = [list(same) for _, same in groupby(group.members, lambda m: (m.copy_of or m.row, m.copy_of is None, m.keep, m.values))]
+    # What a similar row's score does not tell, such as another number; "" for nothing.
+    noted = [mark(centre.sentence, m.sentence) if m is not centre and m.copy_of is None else "" for m, *_ in lines[:MOST_LINES]]
     rows = {member.row: member for member in group.members}
-    shown = [_members(same, group.members[0], rows, note) for same, note in zip(lines, noted, strict=False)]
+    shown = [_members(same, centre, rows, note) for same, note in zip(lines, noted, strict=False)]
     if more := [member for same in lines[LINES_SHOWN:] for member in same]:
         dropped = sum(not member.keep for member in more)
         going = f", {dropped:,} to drop" if dropped else ""
@@ -60,21 +63,11 @@ def _group(number: int, group: Group) -> Markup:
     keep = Markup(
         '<button type="button" class="keep-all" data-centre="{}" aria-pressed="{}" aria-label="Keep all of this group, group {}">'
         '<i aria-hidden="true"></i>Keep all of this group</button>'
-    ).format(group.members[0].row, "true" if group.whole else "false", number)
+    ).format(centre.row, "true" if group.whole else "false", number)
     makes_a_difference = group.whole or not all(member.keep for member in group.members)
     return Markup('<li class="dup-group" aria-label="Group {}, {:,} rows"><ul>{}</ul>{}</li>').format(
         number, len(group.members), Markup().join(shown), keep if makes_a_difference else ""
     )
-
-
-def _line(member: Member) -> tuple[object, ...]:
-    """What the members on one line have in common: exact copies of a row share a line if they differ in no column."""
-    return member.copy_of or member.row, member.copy_of is None, member.keep, member.values
-
-
-def _noted(member: Member, centre: Member) -> str:
-    """What a similar row's score does not tell, such as another number; "" for nothing."""
-    return mark(centre.sentence, member.sentence) if member is not centre and member.copy_of is None else ""
 
 
 def _members(same: Sequence[Member], centre: Member, group: Mapping[int, Member], note: str) -> Markup:

@@ -14,7 +14,6 @@ from sbert_app.corpus.mining import FLOOR
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.duplicates import job
-from sbert_app.jobs.duplicates.job import DEFAULT_THRESHOLD, MOST_LISTED, SecondOpinion, findings_of
 from sbert_app.jobs.labelling import best_threshold
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
@@ -33,7 +32,7 @@ LEAD = "Find sentences that **repeat** each other, word for word or in other wor
 FILES: dict[str, Callable[[Findings], str]] = {
     view.CLEANED: Findings.cleaned_file,
     view.VERDICTS: lambda found: csv_file(list(found.verdicts()), found.corpus.form.delimiter),
-    view.PAIRS: lambda found: csv_file([view.pair_record(pair) for pair in found.pairs(MOST_LISTED)], found.corpus.form.delimiter),
+    view.PAIRS: lambda found: csv_file([*map(view.pair_record, found.pairs(job.MOST_LISTED))], found.corpus.form.delimiter),
 }
 BORDERLINE = 50  # borderline pairs to show and to score with the cross-encoder
 CHOICES = [
@@ -42,31 +41,25 @@ CHOICES = [
     ("Exact copies and similar rows", SIMILAR),
 ]
 # "picked" is a custom event: a group to keep whole, or not any more.
-PICKED = """
-element.addEventListener('click', event => {
+PICKED = """element.addEventListener('click', event => {
   const button = event.target.closest('button[data-centre]');
   if (!button) return;
   const unfolded = Boolean(element.querySelector('details.dup-more')?.open);
   trigger('picked', {centre: Number(button.dataset.centre), whole: button.getAttribute('aria-pressed') !== 'true', unfolded});
-});
-"""
+});"""
 
 
 @dataclass(frozen=True)
 class Removal:
     """What was chosen last, which comes back with the page."""
 
-    of_corpus: ClassVar[bool] = True
-
     threshold: float
     remove: str
+    of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
 
 class DuplicatesTab:
-    """Mine once, move the threshold, check borderline pairs, export; the mined pairs are in the visitor's session.
-
-    start: the choice of corpora shown while none is open.
-    """
+    """The mined pairs are in the visitor's session. `start`: the choice of corpora shown while none is open."""
 
     def __init__(self, bench: Workbench, session: gr.State) -> None:
         self._bench, self._session = bench, session
@@ -90,7 +83,7 @@ class DuplicatesTab:
         with gr.Column(visible=False, elem_id="duplicates-result") as self.result:
             with gr.Row(elem_id="duplicates-choices"):
                 self.threshold = gr.Slider(
-                    FLOOR, 1, DEFAULT_THRESHOLD, step=0.01, label="Similar from this cosine", min_width=300,
+                    FLOOR, 1, job.DEFAULT_THRESHOLD, step=0.01, label="Similar from this cosine", min_width=300,
                     info="A lower threshold finds more rows, also less similar ones.", elem_id="duplicates-threshold",
                 )  # fmt: skip
                 self.remove = gr.Radio(CHOICES, value=COPIES, label="Remove", min_width=300, elem_id="duplicates-remove")
@@ -108,7 +101,7 @@ class DuplicatesTab:
 
     def listen(self, opened: gr.State) -> None:
         """Connect events. `opened` changes with the corpus."""
-        chosen, shown, decided = self._chosen, self._everything, self._decisions
+        chosen, shown, decided, bench = self._chosen, self._everything, self._decisions, self._bench
         found = self.job.listen(self.find.click, self._on_find, [self._session], [], lambda session: session.stop(job.MINING))
         found.then(handler(self._on_found), chosen, shown, **PRIVATE)  # with the threshold that the page has by then
         gr.on([self.threshold.input, self.remove.input], handler(self._on_chosen), chosen, trigger_mode="always_last", **PRIVATE)
@@ -116,11 +109,9 @@ class DuplicatesTab:
         self.remove.input(handler(self._on_remove), chosen, decided, trigger_mode="always_last", **PRIVATE)
         self.groups.picked(handler(self._on_picked), chosen, decided, trigger_mode="multiple", **PRIVATE)
         self.score.click(handler(self._on_score), [self._session, self.threshold, self.cross], self.borderline, **PRIVATE)
-        self.check.expand(
-            lambda: gr.Dropdown(choices=scorer_choices(self._bench.registry.pair_scorers())), None, self.cross, **PRIVATE
-        )
+        self.check.expand(lambda: gr.Dropdown(choices=scorer_choices(bench.registry.pair_scorers())), None, self.cross, **PRIVATE)
         for name, file in self.files.items():
-            file.listen(lambda *chosen, name=name: FILES[name](findings_of(*chosen)), chosen)
+            file.listen(lambda *chosen, name=name: FILES[name](job.findings_of(*chosen)), chosen)
         everything = [self.body, *self.job.outputs, self.remove, *shown, *self.overlap.outputs]
         opened.change(handler(self._on_opened), chosen, everything, **PRIVATE)
 
@@ -144,7 +135,7 @@ class DuplicatesTab:
         return {
             **idle,
             self.headline: html.empty(view.not_yet(session.get(OpenCollection)) if can_mine else view.ONE_ROW),
-            self.threshold: gr.Slider(minimum=FLOOR, value=DEFAULT_THRESHOLD, step=0.01),
+            self.threshold: gr.Slider(minimum=FLOOR, value=job.DEFAULT_THRESHOLD, step=0.01),
             self.remove: COPIES,
             self.result: gr.Column(visible=False),
         }
@@ -158,7 +149,7 @@ class DuplicatesTab:
 
     def _mined(self, session: Session, threshold: float, remove: str) -> Updates:
         """Show the pairs found, from the lowest threshold on that they hold."""
-        findings = findings_of(session, threshold, remove)
+        findings = job.findings_of(session, threshold, remove)
         floor = findings.mined.duplicates.pairs.floor
         step = 0.01 if floor < 0.9 else 0.001  # smaller if the range to 1 is short
         low = round(min(math.ceil(floor / step) * step, 1 - step), 3)
@@ -172,16 +163,16 @@ class DuplicatesTab:
     def _on_slide(self, session: Session, threshold: float, remove: str) -> Updates:
         """Show another threshold, unless the slider was reset because another corpus was opened."""
         mined = session.get(Mined)
-        return self._shown(session, findings_of(session, threshold, remove)) if mined else {self.headline: gr.skip()}
+        return self._shown(session, job.findings_of(session, threshold, remove)) if mined else {self.headline: gr.skip()}
 
     def _shown(self, session: Session, findings: Findings) -> Updates:
         """Everything that depends on the threshold."""
-        borderline = view.borderline(findings.borderline(BORDERLINE), findings.threshold, session.get(SecondOpinion))
+        borderline = view.borderline(findings.borderline(BORDERLINE), findings.threshold, session.get(job.SecondOpinion))
         headline = html.cautions(findings.mined.cautions) + view.headline(findings)
         return {self.headline: headline, self.borderline: borderline, **self._decided(findings)}
 
     def _on_remove(self, session: Session, threshold: float, remove: str) -> Updates:
-        return self._decided(findings_of(session, threshold, remove))
+        return self._decided(job.findings_of(session, threshold, remove))
 
     def _decided(self, findings: Findings, unfolded: bool = False) -> Updates:
         """Everything that depends on which rows go."""
@@ -196,7 +187,7 @@ class DuplicatesTab:
                 job.keep_group(session, threshold, centre, whole)
             case _:
                 raise UserError(job.NO_GROUP)
-        return self._decided(findings_of(session, threshold, remove), unfolded)
+        return self._decided(job.findings_of(session, threshold, remove), unfolded)
 
     def _on_score(self, session: Session, threshold: float, cross: str | None) -> str:
         pairs, opinion = job.score_borderline(self._bench, session, threshold, BORDERLINE, cross or DEFAULT_CROSS_ENCODER)

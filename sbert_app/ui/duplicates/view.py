@@ -38,7 +38,6 @@ def progress(step: Step[Mined]) -> Markup:
 
 
 def not_yet(opened: OpenCollection | None) -> str:
-    """What will be compared."""
     if opened is None:
         return NOT_YET
     rows = f"each of its {opened.rows:,} rows" if opened.rows <= MOST_WHOLE else f"each of {SAMPLED:,} random rows"
@@ -46,7 +45,6 @@ def not_yet(opened: OpenCollection | None) -> str:
 
 
 def pair_record(pair: SentencePair) -> dict[str, object]:
-    """A pair as a flat record for export."""
     rows = {"row1": pair.row1, "row2": pair.row2, "score": round(pair.score, 4)}
     return {**rows, "sentence1": pair.sentence1, "sentence2": pair.sentence2, "caution": pair.caution}
 
@@ -126,13 +124,11 @@ def borderline(pairs: Sequence[SentencePair], threshold: float, opinion: SecondO
 
 
 def _nothing(findings: Findings) -> str:
-    best, joined = findings.mined.duplicates.pairs.scores[:1], findings.mined.joined
+    top, joined = findings.mined.duplicates.pairs.scores[:1], findings.mined.joined
     rows = joined.compared if joined else len(findings.corpus)
     if findings.mined.early:
         return f"No copies among {rows:,} rows, and no texts of the same words at cosine ≥ {findings.threshold:.3g}."
-    closest = "All sentences are dissimilar."
-    if len(best):
-        closest = f"The closest pair has {best[0]:.3f}: lower the threshold to see it."
+    closest = f"The closest pair has {top[0]:.3f}: lower the threshold to see it." if len(top) else "All sentences are dissimilar."
     return f"No duplicates at cosine ≥ {findings.threshold:.3g} among {rows:,} rows. {closest}"
 
 
@@ -151,11 +147,9 @@ def _similar(findings: Findings) -> Markup:
     count, which = findings.similar, f"similar to another (cosine ≥ {findings.threshold:.3g})"
     if not count:
         return Markup() if findings.mined.early else Markup("No more rows are {}.").format(which)
-    rows = f"{'more ' if findings.copies else ''}{plural(count, 'row', 'rows')}"
-    them = plural(count, "it", "them")
-    return Markup("<b>{:,} {}</b> {} {}: look at {} before you remove {}.").format(
-        count, rows, plural(count, "is", "are"), which, them, them
-    )
+    rows, are, them = ("row", "is", "it") if count == 1 else ("rows", "are", "them")
+    text = Markup("<b>{:,} {}{}</b> {} {}: look at {} before you remove {}.")
+    return text.format(count, "more " if findings.copies else "", rows, are, which, them, them)
 
 
 def _how(findings: Findings) -> str:
