@@ -1,7 +1,4 @@
-"""Render a race: its corpus, the queue, the progress of both systems; Table 7; the chart of times by number of sentences.
-
-The chart is log-log: measured solid, extrapolated dashed with a band, the paper's times as stars.
-"""
+"""Render a race: its corpus, the queue, the progress of both systems; Table 7; the chart of times by number of sentences."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -35,8 +32,8 @@ YEAR = 365.25 * 86400
 SIZES = ("10", "100", "1,000", "10,000", "100k", "1M")
 TICKS = {1e-5: "10 µs", 1e-3: "1 ms", 0.1: "0.1 s", 1: "1 s", 60: "1 min", 3600: "1 hour", 86400: "1 day", YEAR: "1 year",
          30 * YEAR: "30 years"}  # fmt: skip
-
 Points = Sequence[tuple[int, float]]
+Rule = Callable[[int], Extrapolation]  # from a number of sentences to a time
 
 
 def race_corpus(corpus: RaceCorpus) -> Markup:
@@ -104,11 +101,9 @@ def _lane(heading: tuple[str, str, str], kind: str, state: LaneState, counters: 
 
 
 def table_7(rows: Sequence[SystemSpeed]) -> Markup:
-    """Sentences per second here and in the paper."""
     cells = []
     for speed in rows:
-        rates = map(digits, (speed.throughput.rate, *speed.throughput.spread))
-        measured = Markup("{} <small>({} to {})</small>").format(*rates)
+        measured = Markup("{} <small>({} to {})</small>").format(*map(digits, (speed.throughput.rate, *speed.throughput.spread)))
         cells.append([speed.system, measured, speed.device, *map(_published, paper.TABLE_7[PAPER_ROWS[speed.system]])])
     for name in ("InferSent", "Universal Sentence Encoder"):
         cells.append([name, "not measured here", "", *map(_published, paper.TABLE_7[name])])
@@ -127,7 +122,7 @@ def _published(value: float | None) -> str:
 
 
 def race_chart(result: Rates, sentences: int) -> html.Figure:
-    """The chart of all systems; a dotted line marks the chosen number of sentences."""
+    """The chart of all systems, log-log, to be read as HOW_TO_READ says; the paper's times are stars."""
     import plotly.graph_objects as go
 
     figure = go.Figure()
@@ -155,18 +150,13 @@ def race_chart(result: Rates, sentences: int) -> html.Figure:
     return figure
 
 
-def _search(result: Rates, kind: str) -> tuple[Points, Callable[[int], Extrapolation]]:
+def _search(result: Rates, kind: str) -> tuple[Points, Rule]:
     points = [(q.rows, q.exact_seconds if kind == EXACT else q.approximate_seconds) for q in result.queries]
     return points, lambda n: Extrapolation(result.query_seconds(kind, n) or 0.0)
 
 
-def _draw_system(
-    figure: html.Figure, name: str, colour: str, band: str, measured: Points, extrapolate: Callable[[int], Extrapolation]
-) -> None:
-    """Draw the measured runs solid and, from the largest of them on, the extrapolation dashed.
-
-    band: the colour of the 95 % band; "" for none, with a thinner line.
-    """
+def _draw_system(figure: html.Figure, name: str, colour: str, band: str, measured: Points, extrapolate: Rule) -> None:
+    """Draw a system, extrapolated from its largest run on. band: the colour of the 95 % band; "" for none, with a thinner line."""
     line = {"color": colour, "width": 2.5 if band else 1.5}
     hover = "%{x:,} sentences: %{customdata}<br>"
     shared = {"legendgroup": name, "mode": "lines"}

@@ -27,7 +27,7 @@ TABLE_7 = Markup("""<h2 class="section">Sentences per second, as in the paper's 
 <p class="hint">Encodes up to 1,000 of the sentences with each system in turn, for about ten seconds on each device.</p>""")
 NOW = Markup("""<h2 class="section">Now on this machine</h2>
 <p class="hint">Both systems take turns on the corpus, for about half a minute.</p>""")
-AT_FIRST = 4  # the slider's exponent: 10,000 sentences
+FIRST = 4  # the slider's exponent: 10,000 sentences
 # Moves the dotted line in the browser, as the chart need not be sent again; names chart and slider's number for screen readers.
 MOVE_LINE = """exponent => {
   const sentences = Number((10 ** exponent).toPrecision(2));
@@ -49,10 +49,8 @@ class TimingTab:
     def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
         self._bench, self._session, self._model = bench, session, model
         gr.Markdown(LEAD, elem_classes="lead")
-        self.words = gr.HTML(view.story(sentences_at(AT_FIRST)), elem_id=race_view.SENTENCE, js_on_load=None)
-        self.sentences = gr.Slider(
-            2, 6, AT_FIRST, step=0.05, label="Number of sentences", elem_id="race-n", elem_classes="log-slider"
-        )
+        self.words = gr.HTML(view.story(sentences_at(FIRST)), elem_id=race_view.SENTENCE, js_on_load=None)
+        self.sentences = gr.Slider(2, 6, FIRST, step=0.05, label="Number of sentences", elem_id="race-n", elem_classes="log-slider")
         gr.HTML(TICKS, elem_id="race-ticks", js_on_load=None)
         self._draw_race()
         self._draw_result()
@@ -87,8 +85,7 @@ class TimingTab:
     def _draw_result(self) -> None:
         self.chart = gr.Plot(label="Seconds by number of sentences", show_label=False, elem_id=race_view.CHART)
         gr.HTML(html.hint(race_view.HOW_TO_READ), js_on_load=None)
-        links = race_view.links(IN_PAPER, sentences_at(AT_FIRST), None)
-        self.links = gr.HTML(links, elem_id="race-take-home", js_on_load=None)
+        self.links = gr.HTML(race_view.links(IN_PAPER, sentences_at(FIRST), None), elem_id="race-take-home", js_on_load=None)
         with gr.Column(visible=False, elem_id="race-result") as self.result:
             self.agreement = gr.HTML(elem_id="race-agreement", js_on_load=None)
             with gr.Accordion("All numbers, and how they were obtained", open=False, elem_id="race-numbers-box"):
@@ -136,10 +133,7 @@ class TimingTab:
         ended = self._idle(session, self.race)
         if last.stage in FINAL_STAGES:  # otherwise another corpus was opened, which cleared the page
             ended[self.progress] = race_view.progress(last.result, ended=True)
-            if last.result and last.result.timing:
-                ended |= self._shown(session, exponent)
-            else:
-                ended[self.stage] = html.status(NOTHING)
+            ended |= self._shown(session, exponent) if last.result and last.result.timing else {self.stage: html.status(NOTHING)}
         yield ended
 
     def _shown(self, session: Session, exponent: float) -> Updates:

@@ -36,11 +36,9 @@ STSB_FIGURES = {
 
 def in_words(result: TimingResult, sentences: int, with_method: bool = True) -> Markup:
     """The times extrapolated from a race to a number of sentences, and how, unless a page says that elsewhere."""
-    before, warning = Markup(), Markup('<p class="disturbed" role="note">{}</p>')
-    if result.disturbed:
-        before += warning.format(DISTURBED)
-    if not result.conditions.same_backbone:
-        before += warning.format(" ".join(models_of_race(result.conditions)))
+    unlike = "" if result.conditions.same_backbone else " ".join(models_of_race(result.conditions))
+    warnings = filter(None, [DISTURBED if result.disturbed else "", unlike])
+    before = Markup().join(map(Markup('<p class="disturbed" role="note">{}</p>').format, warnings))
     if result.answer:  # how far the cross-encoder was when SBERT had its answer
         raced, seconds = result.conditions.sentences, result.answer.seconds
         read, whole = min(pairs_of(raced), round(result.cross.rate * seconds)), result.cross_seconds(raced).seconds
@@ -82,7 +80,6 @@ def _side(kind: str, name: str, estimate: Extrapolation) -> Markup:
 
 
 def method(result: TimingResult) -> Markup:
-    """How the times were obtained."""
     conditions = result.conditions
     rough = "The race was stopped early, so these figures are rough. " if result.stopped else ""
     band = "the 95 % band is below each figure" if result.cross.band and result.encode.band else "too few turns for a 95 % band"
@@ -109,8 +106,7 @@ def agreement(result: TimingResult, live: bool = True) -> Markup:
 
 
 def _answer(result: TimingResult) -> Markup:
-    answer = result.answer
-    if answer is None:
+    if (answer := result.answer) is None:
         return Markup()
     ties = f" {answer.pair.ties - 1:,} other pairs are just as close." if answer.pair.ties > 1 else ""
     head = (
