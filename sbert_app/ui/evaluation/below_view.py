@@ -27,7 +27,6 @@ TABLE, HOW, WORDS, CHART = "eval-grid", "eval-how", "eval-words", "eval-chart"  
 NAME = "sbert-studio-evaluation"
 MOST = 8  # examples in each list
 RANKINGS = {"ndcg_at_10": "nDCG@10", "mrr_at_10": "MRR@10", "recall_at_100": "recall@100"}
-
 _SECTION = Markup('<section><h3>{0}</h3><div class="scroll" tabindex="0" role="region" aria-label="{0}">{1}</div></section>')
 
 
@@ -70,10 +69,7 @@ def chart(grid: Grid, choice: Choice) -> html.Figure:
 
 
 def _beside(points: Sequence[Point], left: float, right: float) -> list[str]:
-    """For each point the first of POSITIONS at which its name covers no point, earlier name or edge, as far as can be told.
-
-    left, right: the ends of the axis, as powers of ten.
-    """
+    """For each point the first of POSITIONS where its name covers no point, earlier name or edge. left, right: powers of ten."""
     heights = [y for _, y, _ in points]
     tall = HEIGHT / max(1.0, max(heights, default=0) - min(heights, default=0))
     places = [((math.log10(x) - left) * WIDTH / (right - left), y * tall) for x, y, _ in points]
@@ -101,7 +97,6 @@ def _overlap(one: Box, other: Box) -> bool:
 
 
 def links(grid: Grid, choice: Choice) -> Markup:
-    """Tables for a spreadsheet, a text or a paper, picture, full screen."""
     results = as_files(grid)
     files = html.links(
         html.link(f"{NAME}.csv", "csv", as_csv(grid), "text/csv"),
@@ -115,7 +110,6 @@ def links(grid: Grid, choice: Choice) -> Markup:
 
 
 def errors(grid: Grid, choice: Choice, place: Place) -> Markup:
-    """Both lists of one cell."""
     data, model = grid.data_sets[place[1]], choice.model
     figures = grid.figures(place[1])
     cell = figures.pop(place[0])

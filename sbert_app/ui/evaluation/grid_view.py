@@ -45,7 +45,6 @@ HOW_TO_READ = (
     "that reads sentences apart reads each once (cosines left out)."
 )
 NO_MEAN = "No mean: no two data sets have the same measure and a figure of every system."
-
 UNAVAILABLE = Markup('<tr class="unavailable"><th scope="row">{}</th><td class="none" colspan="{}">{}</td></tr>')
 
 
@@ -118,10 +117,9 @@ def _cell(grid: Grid, place: Place, choice: systems.Choice, level: bool, current
         label = f"{name_of(place[0], choice.model)} on {grid.data_sets[place[1]].name}: {times_100(cell.value)}. Show its errors"
         mark = SEEN_MARK if grid.was_seen(cell, place[1]) else ""
         spread = f"{times_100(cell.low)} to {times_100(cell.high)}" if grid.data_sets[place[1]].size > 1 else "of one alone"
-        figure = Markup('<button type="button" class="{}" {} aria-label="{}"><b>{}{}</b><small>{}</small></button>').format(
+        return Markup('<td><button type="button" class="{}" {} aria-label="{}"><b>{}{}</b><small>{}</small></button></td>').format(
             "best" if level else "", data, label, times_100(cell.value), mark, spread
         )
-        return Markup("<td>{}</td>").format(figure)
     if cell is not None:
         return Markup('<td class="none" title="{}"><abbr title="{}">–</abbr></td>').format(cell, cell)
     if place == current:

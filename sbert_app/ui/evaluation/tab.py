@@ -39,15 +39,13 @@ FILE_HELP = (
     "text, label; question, answer, label; or query, row, relevance."
 )
 FORMATS = Markup('<div class="hint">Formats {}</div>').format(html.info(FILE_HELP, "Formats of a data set"))
-MADE_FOR_FINE_TUNE = "The hard sets ask for another notion of likeness: they are made for Fine-tune."
+HARD_SETS = "The hard sets ask for another notion of likeness: they are made for Fine-tune."
 MODELS = "other models"
 # "picked" is a custom event: the cell whose errors are asked for.
-PICKED = """
-element.addEventListener('click', event => {
+PICKED = """element.addEventListener('click', event => {
   const button = event.target.closest('button[data-system]');
   if (button) trigger('picked', {system: button.dataset.system, number: Number(button.dataset.number)});
-});
-"""
+});"""
 
 
 class EvaluationTab:
@@ -78,10 +76,8 @@ class EvaluationTab:
                     chosen = [name for name in group if name in AT_FIRST]
                     self.systems[gr.CheckboxGroup(choices, value=chosen, label=label, info=info)] = group
             with gr.Column(min_width=300):
-                names = names_of_sets(Session())
-                self.sets = gr.CheckboxGroup(
-                    names, value=names[:SETS_AT_FIRST], label="Data sets", info=MADE_FOR_FINE_TUNE, elem_id="eval-sets"
-                )
+                own = names_of_sets(Session())
+                self.sets = gr.CheckboxGroup(own, value=own[:SETS_AT_FIRST], label="Data sets", info=HARD_SETS, elem_id="eval-sets")
                 self.file = gr.File(label="Add a data set", height=170, elem_id="eval-file", elem_classes="drop-zone")
                 gr.HTML(FORMATS, js_on_load=None)
                 self.models = gr.Dropdown(
