@@ -14,23 +14,19 @@ BINS = 24
 
 
 def training_curve(run: RunState) -> Figure | None:
-    """Loss and dev score by step, on two axes; the kept checkpoint has a large marker, a dashed line is the score before training.
-
-    None as long as there is no point to draw.
-    """
+    """Loss and dev score by step, on two axes, or None as long as there is no point to draw."""
     from plotly.subplots import make_subplots
 
     losses, scores, before = run.of(Loss), run.of(DevScore), run.of(Baseline)
     if not losses:
         return None
     figure = make_subplots(specs=[[{"secondary_y": True}]])
-    figure.add_scatter(
-        x=[e.step for e in losses], y=[e.loss for e in losses], name="loss", mode="lines", line={"color": MIDDLE, "width": 1.5}
-    )
+    thin: dict[str, Any] = {"mode": "lines", "line_width": 1.5}
+    figure.add_scatter(x=[e.step for e in losses], y=[e.loss for e in losses], name="loss", line_color=MIDDLE, **thin)
     if before:
         figure.add_scatter(
-            x=[0, losses[-1].step], y=[100 * before[-1].score] * 2, name="dev score before training", mode="lines",
-            line={"color": TEAL, "width": 1.5, "dash": "dash"}, secondary_y=True,
+            x=[0, losses[-1].step], y=[100 * before[-1].score] * 2, name="dev score before training",
+            line_color=TEAL, line_dash="dash", secondary_y=True, **thin,
         )  # fmt: skip
     if scores:
         best = max(scores, key=lambda event: event.score)

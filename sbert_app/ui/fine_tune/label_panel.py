@@ -10,7 +10,6 @@ from markupsafe import Markup
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.jobs import labelling
 from sbert_app.jobs.label import LEAST, adapt
-from sbert_app.jobs.labelling import Labelling
 from sbert_app.labelling.answers import GRADES, LABELS, LEARN, NO, UNSURE, YES, Answer, one_each
 from sbert_app.labelling.estimates import Estimate, consistency
 from sbert_app.runtime.session import Session
@@ -71,15 +70,13 @@ class LabelPanel:
 
     def listen(self, begin: gr.Button, opened: gr.State) -> None:
         """Connect events. opened: changes with the corpus, whose pairs were labelled."""
-        session, drawn = [self._session], [self.card, self.all]
+        session, drawn, each = [self._session], [self.card, self.all], PRIVATE | {"trigger_mode": "multiple"}
         begin.click(handler(self._on_begin), session, self.opened, **PRIVATE)
-        self.card.answered(handler(self._on_answered), session, drawn, trigger_mode="multiple", **PRIVATE)
-        self.card.undone(handler(self._on_undone), session, drawn, trigger_mode="multiple", **PRIVATE)
+        self.card.answered(handler(self._on_answered), session, drawn, **each)
+        self.card.undone(handler(self._on_undone), session, drawn, **each)
         self.fold.expand(handler(self._on_list), session, self.all, **PRIVATE)
         # One at a time: of two changes at the same moment the second would be refused.
-        changed = self.all.changed(
-            handler(self._on_changed), session, self.card, trigger_mode="multiple", concurrency_limit=1, **PRIVATE
-        )
+        changed = self.all.changed(handler(self._on_changed), session, self.card, concurrency_limit=1, **each)
         changed.failure(handler(self._on_list), session, self.all, **PRIVATE)  # the list has the focus: it is not drawn again else
         opened.change(None, None, [self.box, self.adapted], js=LEFT, **PRIVATE)
         self.card.graded(handler(self._on_graded), session, self.card, **PRIVATE)
@@ -89,7 +86,7 @@ class LabelPanel:
 
     def arrived(self, session: Session) -> Updates:
         """Open it again where a reload has closed it."""
-        return self._on_begin(session) if session.get(Labelling) else {}
+        return self._on_begin(session) if session.get(labelling.Labelling) else {}
 
     def _on_begin(self, session: Session) -> Updates:
         return {self.box: gr.Column(visible=True), self.card: view(labelling.begin(self._bench, session))}
@@ -101,7 +98,7 @@ class LabelPanel:
     def _on_undone(self, session: Session, event: gr.EventData) -> Updates:
         return self._drawn(labelling.undo(session), sent(event))
 
-    def _drawn(self, current: Labelling, told: Mapping[str, Any]) -> Updates:
+    def _drawn(self, current: labelling.Labelling, told: Mapping[str, Any]) -> Updates:
         """The next question, and the list of all labels where it is open."""
         return {self.card: view(current), **({self.all: listed(current)} if told.get("listed") else {})}
 
@@ -125,7 +122,7 @@ class LabelPanel:
         return {self.adapted: html.status(made.in_words), **models}
 
 
-def view(current: Labelling) -> Markup:
+def view(current: labelling.Labelling) -> Markup:
     """The question, the buttons, what was answered last, and what the labels say."""
     answers = current.answers
     question = _counts(answers) + _question(current) + _last(current) + html.cautions(current.remarks)
@@ -133,7 +130,7 @@ def view(current: Labelling) -> Markup:
     return card.format(len(answers), secrets.token_hex(4), question, _so_far(current.estimate()), _to_learn_from(current))
 
 
-def listed(current: Labelling) -> Markup:
+def listed(current: labelling.Labelling) -> Markup:
     """The newest labels, each to be changed."""
     if not current.answers:
         return html.empty("Nothing is labelled yet.")
@@ -158,7 +155,7 @@ def _counts(answers: Sequence[Answer]) -> Markup:
     return Markup('<p class="label-counts" role="status"><b>{}</b>{}{}</p>').format(line, ", saved." if answers else ".", again)
 
 
-def _to_learn_from(current: Labelling) -> Markup:
+def _to_learn_from(current: labelling.Labelling) -> Markup:
     """How many of the labels are to learn from, and a button to do so once they are enough; a hosted app saves no models."""
     judged = [given for given in one_each(current.answers) if given.place >= 0]
     learnt = [given.same for given in judged if given.why == LEARN]
@@ -171,7 +168,7 @@ def _to_learn_from(current: Labelling) -> Markup:
     return html.hint(f"{line} They make a model {more}.")
 
 
-def _question(current: Labelling) -> Markup:
+def _question(current: labelling.Labelling) -> Markup:
     if current.question is None:
         return html.empty("Every pair of this corpus is labelled.")
     texts = [html.short(current.corpus.sentences[row], TEXT_LENGTH) for row in current.pairs.rows(current.question.place)]
@@ -185,7 +182,7 @@ def _question(current: Labelling) -> Markup:
     return card.format(asked, pair, buttons, undo, scale)
 
 
-def _last(current: Labelling) -> Markup:
+def _last(current: labelling.Labelling) -> Markup:
     """The last answer, with what the model thinks of the pair: before the answer it would sway it."""
     if not current.answers or (last := current.answers[-1]).place < 0:
         return Markup()

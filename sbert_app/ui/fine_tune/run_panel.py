@@ -6,8 +6,7 @@ import gradio as gr
 
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import BETTER
-from sbert_app.jobs.fine_tune import running
-from sbert_app.jobs.fine_tune.preparing import TrainingData
+from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.runs.records import INTERRUPTED, DevScore, RunState
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -19,9 +18,7 @@ from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.files import Shelf
 
 TICK_SECONDS = 1.0
-FILL = "() => dispatchEvent(new Event('resize'))"  # a chart that was drawn while its fold was closed has no width
 ZIPS_KEPT = 4
-NAME_LENGTH = 40  # of a model's name on a button
 CORPUS_STAYS = "An open corpus keeps the model it was indexed with until you index it again."
 SECOND_OPINION = "Choose {} as the cross-encoder in Similarity, Duplicates, Timing or Evaluation."
 GONE = "This run is no longer here. It was deleted, or a command trained it and moved its model to the folder of its --out."
@@ -80,7 +77,8 @@ class RunPanel:
 
     def _listen(self) -> None:
         run = [self.run_id, self._owner]
-        self.fold.expand(None, None, None, js=FILL, **PRIVATE)
+        # A chart that was drawn while its fold was closed has no width.
+        self.fold.expand(None, None, None, js="() => dispatchEvent(new Event('resize'))", **PRIVATE)
         self._timer.tick(handler(self._on_tick), [*run, self._shown, self.runs.chosen], self.outputs, **PRIVATE)
         self.stop.click(handler(self._on_stop), run, self.stop, queue=False, **PRIVATE)
         self.use.click(handler(self._on_use), [*run, self.name], [*self._picker.outputs, self.model_message], **PRIVATE)
@@ -117,7 +115,7 @@ class RunPanel:
         return self.attach(shown.id, owner) if shown else {self.run_id: gr.skip()}
 
     def _compare(self, run_id: str, owner: str, session: Session) -> list[Any]:
-        data = session.get(TrainingData)
+        data = session.get(preparing.TrainingData)
         try:
             return [view.other_data(running.row(self._bench, run_id or "", owner), data) if data else ""] * 2
         except UserError:  # no run is shown
@@ -162,7 +160,7 @@ class RunPanel:
             self.spread_links: verdict_view.spread_links(run),
             self.movers: verdict_view.movers(held_out, result.before, result.after),
             # Recommended is what the verdict says: the model, or the one before it.
-            self.keep: gr.Button(f"Keep {html.short(run.plan.base, NAME_LENGTH)}", visible=not (better or cross)),
+            self.keep: gr.Button(f"Keep {html.short(run.plan.base, view.NAME_LENGTH)}", visible=not (better or cross)),
             self.use: gr.Button(title, variant="primary" if better else "secondary"),
             self.name: running.free_name(self._bench, run.info.name),
         }

@@ -7,7 +7,7 @@ import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.errors import UserError
-from sbert_app.evaluation.verdict import LEAST_HELD_OUT, Change
+from sbert_app.evaluation.verdict import LEAST_HELD_OUT
 from sbert_app.jobs.fine_tune import running
 from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.models.files.listing import ModelInfo
@@ -22,15 +22,13 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
 from sbert_app.wording import amount
 
-PICK_SCRIPT = """
-element.addEventListener('change', event => {
+PICK_SCRIPT = """element.addEventListener('change', event => {
   const radio = event.target.closest('input[name="fine-tune-run"]');
   if (radio) trigger('picked', {run: radio.value});
 });
 // Gradio changes the rows that are there: a radio button that was chosen would stay so on the row that comes into its place.
 const asListed = () => element.querySelectorAll('input').forEach(radio => { radio.checked = radio.defaultChecked; });
-watch('value', () => setTimeout(asListed));
-"""
+watch('value', () => setTimeout(asListed));"""
 # The buttons that had the focus are gone after a question or an answer: the keyboard continues here.
 FOCUS_KEEP = "() => setTimeout(() => document.getElementById('run-delete-no')?.focus(), 150)"
 FOCUS_TABLE = "() => setTimeout(() => document.querySelector('#run-table input:checked, #run-table input')?.focus(), 150)"
@@ -40,6 +38,7 @@ ROW = Markup(
     "{cells}</tr>"
 )
 CELL = Markup('<td data-label="{}">{}</td>')
+SCORES = Markup("<b>{} → {}</b> <small>{}, change {} (95 % interval {} to {})</small>")
 # assets/page.js opens and closes the question before a card is deleted, as in the list of corpora.
 PICK_MODEL = """element.addEventListener('click', event => {
   const { model, name } = event.target.closest('[data-model]')?.dataset ?? {};
@@ -121,7 +120,6 @@ class RunsPanel:
         return {self.question_box: gr.Column(visible=False), self.question: ""}
 
     def _enabled(self, info: RunInfo | None) -> Updates:
-        """Enable what can be done with a run."""
         enabled = dict.fromkeys((self.open, self.new_name, self.rename), info is not None and info.state != DAMAGED)
         enabled |= {self.resume: info is not None and not running.why_no_resume(info), self.delete: info is not None}
         return {component: gr.update(interactive=interactive) for component, interactive in enabled.items()}
@@ -144,9 +142,11 @@ def run_table(runs: Sequence[RunOverview], chosen: str = "") -> Markup:
 def _row(run: RunOverview, chosen: str) -> Markup:
     info = run.info
     state = "Damaged: delete it" if info.state == DAMAGED else STATES[info.state].split(":")[0]
-    few = run.verdict is not None and run.verdict.examples < LEAST_HELD_OUT
-    word = TOO_FEW[0] if few else run.verdict.word.capitalize() if run.verdict else ""
-    scores = _scores(run.verdict.changes[0]) if run.verdict else ""
+    word = scores = ""
+    if verdict := run.verdict:
+        first = verdict.changes[0]
+        word = TOO_FEW[0] if verdict.examples < LEAST_HELD_OUT else verdict.word.capitalize()
+        scores = SCORES.format(*first.sides, METRIC_NAMES[first.metric], *first.interval)
     texts = (state, word, scores, info.created[:16], _base(run), f"{run.nbytes / 1e6:,.1f} MB")
     cells = Markup().join(CELL.format(label, text or "–") for label, text in zip(HEADER[1:], texts, strict=True))
     return ROW.format(id=info.id, checked=Markup(" checked") if info.id == chosen else "", name=info.name, cells=cells)
@@ -159,12 +159,6 @@ def _base(run: RunOverview) -> Markup | str:
     objective = run.objective or ("" if run.plan.tries else run.plan.objective)
     title, epochs = OBJECTIVES[objective].title if objective else BEST.capitalize(), run.plan.options.epochs
     return Markup("{}<small>{}, {}</small>").format(run.plan.base, title, amount(epochs, "epoch"))
-
-
-def _scores(change: Change) -> Markup:
-    """The first measure before and after, and the interval of the change."""
-    text = Markup("<b>{} → {}</b> <small>{}, change {} (95 % interval {} to {})</small>")
-    return text.format(*change.sides, METRIC_NAMES[change.metric], *change.interval)
 
 
 def chosen_run(info: RunInfo) -> Markup:
@@ -191,7 +185,10 @@ class SavedModels:
         self._list.picked(handler(self._on_picked), picker.in_use, [self._list, *picker.outputs], **PRIVATE)
 
     def _listed(self) -> Markup:
-        return cards([info for info in self._bench.registry.list() if info.origin == "saved"])
+        models = [info for info in self._bench.registry.list() if info.origin == "saved"]
+        if not models:
+            return html.empty("No saved models yet. A verdict offers to save the model that was trained.")
+        return Markup('<ul class="cards">{}</ul>').format(Markup().join(map(_card, models)))
 
     def _on_picked(self, in_use: str, event: gr.EventData) -> Updates:
         match sent(event):
@@ -202,12 +199,6 @@ class SavedModels:
                 shown: dict[Any, Any] = self._picker.use(DEFAULT_ENCODER) if name == in_use else self._picker.listed()
                 return {self._list: self._listed(), **shown}
         raise UserError("Choose a model from the list.")
-
-
-def cards(models: list[ModelInfo]) -> Markup:
-    if not models:
-        return html.empty("No saved models yet. A verdict offers to save the model that was trained.")
-    return Markup('<ul class="cards">{}</ul>').format(Markup().join(map(_card, models)))
 
 
 def _card(info: ModelInfo) -> Markup:

@@ -1,6 +1,5 @@
 """Panels of the first two steps: the training data with its columns and its split, and the settings of a run."""
 
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -18,11 +17,7 @@ from sbert_app.ui.header import SCORERS_AT_FIRST, ModelPicker
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import Values
 
-EXAMPLES = {
-    "requests_scored.csv": "scored pairs",
-    "instructions_labelled.csv": "labelled pairs",
-    "messages_triplets.csv": "triplets",
-}
+EXAMPLES = {"requests_scored": "scored pairs", "instructions_labelled": "labelled pairs", "messages_triplets": "triplets"}
 FILE_LABEL = "Labelled pairs or triplets: csv, tsv, jsonl, json, parquet, xlsx"
 SPLIT_CHOICES = [("By sentences: no sentence is in two parts", SENTENCES), ("By pairs only: a sentence may be in two parts", PAIRS)]
 NO_COLUMN = ("No column", "")
@@ -32,7 +27,6 @@ WHEN_IT_PAYS = (
     "A cross-encoder reads both sentences together: it pays as a second opinion on pairs near a threshold, where it beats "
     "the cosine, and is too slow to search with."
 )
-MODEL_LENGTH = 40  # of its name on the button
 LEARNING_CURVE = "Learning curve: also train on half of the examples, to see whether more labels would help"
 
 
@@ -46,8 +40,8 @@ class DataPanel:
             gr.HTML(view.step(1, "Data"), js_on_load=None)
             with gr.Accordion("Choose labelled pairs", elem_id="data-fold") as self.fold:  # closed once data is read
                 with gr.Row(elem_classes="examples"):
-                    ids = {name: f"example-{Path(name).stem}" for name in EXAMPLES}
-                    self.examples = {n: gr.Button(f"Example: {EXAMPLES[n]}", size="sm", elem_id=i) for n, i in ids.items()}
+                    kinds = EXAMPLES.items()
+                    self.examples = {n: gr.Button(f"Example: {kind}", size="sm", elem_id=f"example-{n}") for n, kind in kinds}
                     self.label = gr.Button("No labels? Label pairs of the open corpus", size="sm", elem_id="label-pairs")
                 self.labels = LabelPanel(bench, session, picker)
                 self.file = gr.File(label=FILE_LABEL, height=150, elem_id="labelled-file")
@@ -192,7 +186,7 @@ class PlanPanel:
 
 def start_button(model: str) -> gr.Button:
     """Which model is trained, so that nobody trains a trained one again unknowingly."""
-    return gr.Button(f"Start training {html.short(model, MODEL_LENGTH)}")
+    return gr.Button(f"Start training {html.short(model, view.NAME_LENGTH)}")
 
 
 def choice(label: str, elem_id: str) -> gr.Dropdown:

@@ -13,7 +13,6 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
-from sbert_app.jobs.fine_tune.preparing import TrainingData, example_table
 from sbert_app.jobs.label import train_on
 from sbert_app.models.files.listing import is_untrained
 from sbert_app.runs.plan import Plan, preset_for
@@ -59,12 +58,10 @@ class FineTuneTab:
         self._session.change(handler(self._on_arrival), session, [*loaded, *data.labels.opened], **PRIVATE)
         again = [self._session, self._owner, panel.run_id]
         panel.compare_after(self._session.change(handler(self.attach_again), again, panel.outputs, **PRIVATE))
-        shown = [panel.run_id, self._owner, self._session]
-        panel.run_id.change(handler(self._on_run, early=True), shown, data.summary, **PRIVATE)
+        panel.run_id.change(handler(self._on_run, early=True), [panel.run_id, self._owner, self._session], data.summary, **PRIVATE)
         upload = data.file.upload(handler(self._on_file), [*session, data.file], loaded, **PRIVATE)
-        clicks = [(button.click, handler(partial(self._on_example, name))) for name, button in data.examples.items()]
-        examples = [click(work, session, loaded, **PRIVATE) for click, work in clicks]
-        examples.append(data.labels.use.click(handler(self._on_labels), session, loaded, **PRIVATE))
+        works = {b: partial(self._on_example, name) for name, b in data.examples.items()} | {data.labels.use: self._on_labels}
+        examples = [button.click(handler(work), session, loaded, **PRIVATE) for button, work in works.items()]
         remapped = self._on_change(data.columns, self._on_columns, [*data.outputs, self.settings, *settings])
         split = self._on_change(data.split, self._on_split, data.outputs)
         parts = [self._on_part_change(part, file) for part, file in data.parts.items()]
@@ -95,14 +92,14 @@ class FineTuneTab:
 
     def _on_arrival(self, session: Session, preset: str, model: str) -> Updates:
         """Show the data that the session has, as after a reload, or the labels that are to become data."""
-        data = session.get(TrainingData)
+        data = session.get(preparing.TrainingData)
         return self._new(data, preset, model) if data else {self.data.refused: "", **self.data.labels.arrived(session)}
 
     def _on_run(self, run_id: str, owner: str, session: Session) -> Any:
         """Say what the run was made of that is shown, where the session has no data."""
         if run_id:
             session.put(ShownRun(run_id))
-        if not run_id or session.get(TrainingData) is not None:
+        if not run_id or session.get(preparing.TrainingData) is not None:
             return gr.skip()
         parts = running.find(self._bench, run_id, owner).split()
         return view.made_of(running.state(self._bench, run_id, owner), sum(map(len, (parts.train, parts.dev, parts.held_out))))
@@ -116,11 +113,11 @@ class FineTuneTab:
         return {self.panel.run_id: gr.skip()}
 
     def _on_file(self, session: Session, preset: str, model: str, file: str | None) -> Updates:
-        loaded = partial(preparing.load, self._bench, session)
-        return self._from_upload(self.data.file, file, lambda table: self._new(loaded(table), preset, model))
+        load = partial(preparing.load, self._bench, session)
+        return self._from_upload(self.data.file, file, lambda table: self._new(load(table), preset, model))
 
     def _on_example(self, name: str, session: Session, preset: str, model: str) -> Updates:
-        table = example_table(name, self._bench.settings.limits)
+        table = preparing.example_table(f"{name}.csv", self._bench.settings.limits)
         return self._new(preparing.load(self._bench, session, table), preset, model)
 
     def _on_labels(self, session: Session, preset: str, model: str) -> Updates:
@@ -162,17 +159,17 @@ class FineTuneTab:
         choice = preparing.current(session).choice
         return [choice.by, choice.column]
 
-    def _new(self, data: TrainingData, preset: str, model: str) -> Updates:
+    def _new(self, data: preparing.TrainingData, preset: str, model: str) -> Updates:
         """Show other data than before. Uploads are emptied: the fold tells which file was read; parts of the last data are gone."""
         folds = {self.data.fold: gr.Accordion(view.data_line(data), open=False), self.plan.fold: gr.Accordion(open=True)}
         emptied = dict.fromkeys([self.data.file, *self.data.parts.values()])
         return {**self._show(data, preset, model), **folds, **emptied, self.data.refused: ""}
 
-    def _show(self, data: TrainingData, preset: str, model: str, cross: str = "") -> Updates:
+    def _show(self, data: preparing.TrainingData, preset: str, model: str, cross: str = "") -> Updates:
         """Show the data as read, and settings that fit it."""
         return {**self.data.show(data), self.settings: gr.Column(visible=True), **self._show_preset(data, preset, model, cross)}
 
-    def _show_preset(self, data: TrainingData, name: str, model: str, cross: str) -> Updates:
+    def _show_preset(self, data: preparing.TrainingData, name: str, model: str, cross: str) -> Updates:
         examples, scorers = data.split.train, scorer_choices(self._bench.registry.pair_scorers(["cross-encoder"]))
         base, encoder = (cross, model) if cross and examples.kind in PAIR_KINDS else (model, "")
         return self.plan.show(preset_for(examples, name, base, encoder), examples.kind, scorers)
@@ -209,7 +206,7 @@ class FineTuneTab:
         run = running.start(self._bench, data, self._plan(values, data), owner, alone=True)
         return {self.plan.fold: gr.Accordion(open=False), **self.panel.attach(run.id, owner)}
 
-    def _plan(self, values: Values, data: TrainingData) -> Plan:
+    def _plan(self, values: Values, data: preparing.TrainingData) -> Plan:
         chosen, adjust = ({name: values[box] for name, box in boxes.items()} for boxes in (self.plan.options, self.plan.adjusted))
         options = read(FineTuneOptions, chosen | {"model": values[self._model]}, self._bench.settings.limits)
         return plan_of(options, data, adjust)

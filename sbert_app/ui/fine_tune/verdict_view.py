@@ -190,7 +190,6 @@ def _records(held_out: Examples, before: Array, after: Array) -> list[dict[str, 
 
 
 def curve_links(run: RunState) -> Markup:
-    """The links under the training curve."""
     return row(_caption("Training", run), [CURVE], pictures(CURVE, "sbert-studio-training"))
 
 

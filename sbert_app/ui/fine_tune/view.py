@@ -11,7 +11,6 @@ from sbert_app.labelled.columns import KINDS
 from sbert_app.labelled.example_set import Examples, shared_warning
 from sbert_app.runs import records
 from sbert_app.runs.plan import Plan, TrainingEstimate, cut_warning
-from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Kept, Lent, Loss, RunInfo, RunState, Tried
 from sbert_app.runs.result import dev_warning
 from sbert_app.tables import skipped_summary
 from sbert_app.training.options import OBJECTIVES
@@ -29,7 +28,7 @@ STATES = {
 }
 ANNOUNCED = Markup('<span role="status">{}</span>')  # by a screen reader when it changes, unlike the counts beside it
 FIRST_ROWS = 3
-LABELS_LENGTH = 60  # characters of the labels in a line
+LABELS_LENGTH, NAME_LENGTH = 60, 40  # characters of the labels in a line, of a model's name on a button
 NO_DATA = "Nothing to train on yet. Choose an example, upload a file or label pairs. A meaningful verdict needs about 100 rows."
 LEAKS = "{} removed, because the same pair is in the dev or held-out part."
 FEW = "Only {} held-out examples. Too few examples to judge. Upload at least 100 rows."
@@ -112,9 +111,8 @@ def _first_rows(examples: Examples) -> Markup:
 
 def target(examples: Examples, index: int) -> str:
     """An example's target: its label, or its score scaled to 0..1."""
-    if examples.kind == "labelled":
-        return examples.labels[int(examples.targets[index])]
-    return f"{examples.targets[index]:.2f}"
+    value = examples.targets[index]
+    return examples.labels[int(value)] if examples.kind == "labelled" else f"{value:.2f}"
 
 
 def objective(name: str) -> Markup:
@@ -127,7 +125,6 @@ def objective(name: str) -> Markup:
 
 
 def estimate(expected: TrainingEstimate, device: str) -> Markup:
-    """The estimated time, and what it was extrapolated from."""
     pieces = [f"training {duration(expected.training)}", f"evaluation {duration(expected.evaluations)}"]
     if expected.learning_curve:
         pieces.append(f"learning curve {duration(expected.learning_curve)}")
@@ -137,20 +134,20 @@ def estimate(expected: TrainingEstimate, device: str) -> Markup:
     )
 
 
-def live(run: RunState) -> Markup:
+def live(run: records.RunState) -> Markup:
     """Progress of a run: bar, loss, dev score, rate, remaining time."""
-    info, losses, scores, before = run.info, run.of(Loss), run.of(DevScore), run.of(Baseline)
+    info, losses, scores, before = run.info, run.of(records.Loss), run.of(records.DevScore), run.of(records.Baseline)
     stage = STATES[info.state].split(":")[0]
     if not losses:
-        tried = [f"{OBJECTIVES[event.objective].title} {times_100(event.score)}" for event in run.of(Tried)]
+        tried = [f"{OBJECTIVES[event.objective].title} {times_100(event.score)}" for event in run.of(records.Tried)]
         if info.live and run.plan.tries:
             line = f"Trying objectives, dev score: {', '.join(tried) or 'none yet'}"
             return html.progress(len(tried), len(run.plan.tries), line, "Training")
         return html.progress(0, 1, ANNOUNCED.format(f"{STATES[info.state].rstrip('.')}. {info.message}".strip()), "Training")
     last = losses[-1]
-    if info.live and run.of(Kept):
+    if info.live and run.of(records.Kept):
         stage = "Stopped, evaluating the best checkpoint"
-    elif info.live and run.of(CurveBegun):
+    elif info.live and run.of(records.CurveBegun):
         stage = "Learning curve: training on half of the examples"
     elif info.live and last.step == last.steps:
         stage = "Evaluating"
@@ -160,9 +157,9 @@ def live(run: RunState) -> Markup:
         base = f" (before training {times_100(before[0].score)})" if before else ""
         facts.append(f"best on dev {times_100(best.score)} at step {best.step:,}{base}")
     facts.append(f"{last.pairs_per_second:,.0f} examples/s")
-    if info.live and last.step < last.steps and not run.of(Kept) and not run.stopping:
+    if info.live and last.step < last.steps and not run.of(records.Kept) and not run.stopping:
         facts.append(f"{duration((last.steps - last.step) * last.seconds / max(1, last.step))} of training left")
-    if lent := run.of(Lent):
+    if lent := run.of(records.Lent):
         facts.append(f"GPU {sum(event.used for event in lent):.0f} of {amount(sum(event.asked for event in lent), 'second')} asked")
     text = Markup(" · ").join(facts)
     if not info.live and info.message:
@@ -175,20 +172,20 @@ def model_message(text: str) -> Markup:
     return Markup('<p class="read" role="status">{}</p>').format(text)
 
 
-def run_title(info: RunInfo) -> Markup:
+def run_title(info: records.RunInfo) -> Markup:
     """Which run is shown: its name, its file and its date."""
     file = f", from {info.file}" if info.file else ""
     return Markup('<p class="read run-title">Run <b>{}</b>{}, {}</p>').format(info.name, file, info.created[:16])
 
 
-def made_of(run: RunState, examples: int) -> Markup:
+def made_of(run: records.RunState, examples: int) -> Markup:
     """In the place of the data that a run was made of and the session has no more; and that it was interrupted."""
-    name, file, step = run.info.name, run.info.file or "a file", max((event.step for event in run.of(Loss)), default=0)
+    name, file, step = run.info.name, run.info.file or "a file", max((event.step for event in run.of(records.Loss)), default=0)
     line = f"Run {name} was interrupted at step {step:,}: resume it below. " if run.info.state == records.INTERRUPTED else ""
     return html.empty(f"{line}The run below was made of {examples:,} {KINDS[run.kind].lower()} of {file}; upload it for another.")
 
 
-def other_data(info: RunInfo, data: TrainingData) -> Markup:
+def other_data(info: records.RunInfo, data: TrainingData) -> Markup:
     """A line that says that the run shown was not trained on the data loaded in step 1; empty if it was."""
     if info.fingerprint == data.split.fingerprint:
         return Markup()
