@@ -132,13 +132,10 @@ class DuplicatesTab:
         if session.get(Mined):
             chosen = session.get(Removal) or Removal(threshold, remove)
             return {**idle, self.remove: chosen.remove, **self._mined(session, chosen.threshold, chosen.remove)}
-        return {
-            **idle,
-            self.headline: html.empty(view.not_yet(session.get(OpenCollection)) if can_mine else view.ONE_ROW),
-            self.threshold: gr.Slider(minimum=FLOOR, value=job.DEFAULT_THRESHOLD, step=0.01),
-            self.remove: COPIES,
-            self.result: gr.Column(visible=False),
-        }
+        why = view.not_yet(session.get(OpenCollection)) if can_mine else view.ONE_ROW
+        slider = gr.Slider(minimum=FLOOR, value=job.DEFAULT_THRESHOLD, step=0.01)
+        reset = {self.threshold: slider, self.remove: COPIES, self.result: gr.Column(visible=False)}
+        return {**idle, self.headline: html.empty(why), **reset}
 
     def _on_find(self, session: Session) -> Iterator[Updates]:
         steps = self.job.following(job.mine(self._bench, session), view.progress, html.status(view.STOPPED))

@@ -160,10 +160,9 @@ def _sentence(grid: Grid, number: int, model: str) -> str:
     if len(level) > 1:
         return f"{data.name}: {_list([name_of(name, model) for name in level])} differ by no more than chance may explain."
     ahead = difference(figures[names[0]], figures[names[1]])
-    return (
-        f"{data.name}: {name_of(names[0], model)} is best, {times_100(ahead.value)} ahead of {name_of(names[1], model)} "
-        f"({times_100(ahead.low)} to {times_100(ahead.high)})."
-    )
+    best, second = (name_of(name, model) for name in names[:2])
+    by, low, high = map(times_100, (ahead.value, ahead.low, ahead.high))
+    return f"{data.name}: {best} is best, {by} ahead of {second} ({low} to {high})."
 
 
 def _list(names: Sequence[str]) -> str:

@@ -153,14 +153,10 @@ class EvaluationTab:
         yield {**self.job.idle(stage), **self._shown(ShownGrid(grid, choice))}
 
     def _shown(self, current: ShownGrid) -> Updates:
-        grid = current.grid
-        return {
-            self.table: grid_view.grid(grid, current.choice),
-            self.result: gr.Column(visible=True),
-            self.words: grid_view.in_words(grid, current.choice),
-            self.links: below_view.links(grid, current.choice),
-            self.chart: below_view.chart(grid, current.choice) if grid.means() else None,
-        }
+        grid, choice = current.grid, current.choice
+        chart = below_view.chart(grid, choice) if grid.means() else None
+        below = {self.words: grid_view.in_words(grid, choice), self.links: below_view.links(grid, choice), self.chart: chart}
+        return {self.table: grid_view.grid(grid, choice), self.result: gr.Column(visible=True), **below}
 
     def _on_picked(self, session: Session, event: gr.EventData) -> Any:
         current = session.get(ShownGrid)

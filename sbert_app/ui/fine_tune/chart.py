@@ -76,10 +76,8 @@ def _groups(held_out: Examples) -> list[tuple[str, str, Any]]:
     """(name, colour, row mask) of each label, of each third of the range 0 to 1 of the targets, or of all examples."""
     if held_out.kind == "labelled":
         others = iter([FAR, *MORE_LABELS] * len(held_out.labels))
-        return [
-            (as_text(label), TEAL if i == held_out.positive else next(others), held_out.targets == i)
-            for i, label in enumerate(held_out.labels)
-        ]
+        colours = [TEAL if i == held_out.positive else next(others) for i in range(len(held_out.labels))]
+        return [(as_text(label), colours[i], held_out.targets == i) for i, label in enumerate(held_out.labels)]
     if held_out.kind == "scored":
         gold = held_out.gold
         return [

@@ -101,10 +101,8 @@ class RunPanel:
             self.run_id: run_id,
             self.live: gr.Column(visible=True),
             self.plan: view.plan_line(run.plan),
-            self.other_data: "",
-            self.other_verdict: "",
             self.download: gr.DownloadButton(visible=False),
-            self.model_message: "",
+            **dict.fromkeys((self.other_data, self.other_verdict, self.model_message), ""),
             **self._show(run, owner, run_id, first=True),
         }
 

@@ -133,10 +133,8 @@ def _curve(curve: LearningCurve | None) -> str:
 def _head(head: HeadAccuracy | None) -> str:
     if not head:
         return ""
-    return (
-        f"The softmax head predicts the correct label for {100 * head.accuracy:.1f} % of the held-out pairs; "
-        f"always predicting the most frequent label is correct for {100 * head.majority:.1f} %."
-    )
+    usual = f"always predicting the most frequent label is correct for {100 * head.majority:.1f} %"
+    return f"The softmax head predicts the correct label for {100 * head.accuracy:.1f} % of the held-out pairs; {usual}."
 
 
 def _conditions(result: RunResult, created: str) -> str:

@@ -146,10 +146,8 @@ class TimingTab:
     def _in_words(self, session: Session, exponent: float) -> Updates:
         """What depends on the number of sentences, besides the chart; without a result, the paper's."""
         result, number = session.get(TimingResult), sentences_at(exponent)
-        return {
-            self.words: view.in_words(result, number) if result else view.story(number),
-            self.links: race_view.links(result or IN_PAPER, number, session.get(IndexedCorpus)),
-        }
+        links = race_view.links(result or IN_PAPER, number, session.get(IndexedCorpus))
+        return {self.words: view.in_words(result, number) if result else view.story(number), self.links: links}
 
     def _page(self, session: Session, exponent: float) -> str:
         result = session.require(TimingResult, "There is no race result yet. Start a race.")

@@ -17,6 +17,7 @@ from sbert_app.wording import digits, spoken, times_100
 
 # The first and last figure are from `python -m tests.benchmarks quality`, the second from `stsb`.
 STSB = "STSb test, 1,379 pairs, Spearman ×100, measured with this app on 2026-11-20"
+UNTRAINED = "an untrained head, which is as fast as a trained one. Its scores are meaningless, so they are not compared."
 OF_ANSWERS = "The cross-encoder was trained for answers, not for likeness: it scores something else, so both may differ."
 CARD = Markup('<section class="measures{}"><p class="eyebrow">{}</p><p>{}</p>{}{}</section>')
 BOUGHT = {  # by the verdict on the cross-encoder
@@ -53,10 +54,8 @@ def in_words(result: TimingResult, sentences: int, with_method: bool = True) -> 
 
 def story(sentences: int) -> Markup:
     """The times extrapolated from the paper's, shown before anything is measured."""
-    source = html.hint(
-        f"Dashed: extrapolated from the {paper.CLOSEST_PAIR_SENTENCES:,} sentences of {paper.SOURCE}, section 1, for which BERT "
-        "took 65 hours and SBERT 5 seconds."
-    )
+    read = f"the {paper.CLOSEST_PAIR_SENTENCES:,} sentences of {paper.SOURCE}, section 1"
+    source = html.hint(f"Dashed: extrapolated from {read}, for which BERT took 65 hours and SBERT 5 seconds.")
     return _times(IN_PAPER, sentences, f"In the paper, on a {paper.CLOSEST_PAIR_HARDWARE} GPU", Markup(), source)
 
 
@@ -94,10 +93,9 @@ def _query(result: TimingResult, sentences: int) -> Markup:
     exact, fast = result.query_seconds(EXACT, sentences), result.query_seconds(APPROXIMATE, sentences)
     if exact is None or fast is None or result.encode_one is None:
         return Markup()
-    return html.hint(
-        f"One new query against all of them: {spoken(sentences / result.cross.rate)} for the cross-encoder; for SBERT "
-        f"{spoken(result.encode_one)} to encode it, then {spoken(exact)} in an exact index or {spoken(fast)} in an approximate one."
-    )
+    cross, once, exactly, nearly = map(spoken, (sentences / result.cross.rate, result.encode_one, exact, fast))
+    sbert = f"{once} to encode it, then {exactly} in an exact index or {nearly} in an approximate one"
+    return html.hint(f"One new query against all of them: {cross} for the cross-encoder; for SBERT {sbert}.")
 
 
 def agreement(result: TimingResult, live: bool = True) -> Markup:
@@ -109,22 +107,17 @@ def _answer(result: TimingResult) -> Markup:
     if (answer := result.answer) is None:
         return Markup()
     ties = f" {answer.pair.ties - 1:,} other pairs are just as close." if answer.pair.ties > 1 else ""
-    head = (
-        f"SBERT's answer: the most similar pair of {result.conditions.sentences:,} sentences, cosine {answer.pair.score:.3f}, "
-        f"found in {spoken(answer.seconds)}.{ties}"
-    )
+    found = f"cosine {answer.pair.score:.3f}, found in {spoken(answer.seconds)}.{ties}"
+    head = f"SBERT's answer: the most similar pair of {result.conditions.sentences:,} sentences, {found}"
     return CARD.format(" answer", head, answer.sentence1, Markup("<p>{}</p>").format(answer.sentence2), "")
 
 
 def _agreed(result: TimingResult) -> Markup:
     agreement, conditions = result.agreement, result.conditions
     if agreement is None:
-        reason = (
-            "The race was stopped before this check."
-            if conditions.head_trained
-            else f"There is no trained cross-encoder of the size of {conditions.encoder}: the race used an untrained head, "
-            "which is as fast as a trained one. Its scores are meaningless, so they are not compared."
-        )
+        reason = "The race was stopped before this check."
+        if not conditions.head_trained:
+            reason = f"There is no trained cross-encoder of the size of {conditions.encoder}: the race used {UNTRAINED}"
         return CARD.format("", "Do they agree?", reason, "", "")
     last = result.runs[-1]
     same, other = Markup("Both find the same closest pair: {}."), Markup("Closest pair for SBERT: {}; for the cross-encoder: {}.")
@@ -151,17 +144,13 @@ def _quality(result: TimingResult, live: bool) -> Markup:
         difference, low, high = change.interval
         sides = {"SBERT": change.before, "Cross-encoder": change.after}
         rows = {name: f"{times_100(side.value)} ({times_100(side.low)} to {times_100(side.high)})" for name, side in sides.items()}
-        how = (
-            f"{change.metric.replace('_', ' ')} ×100 on {result.quality.examples:,} of the labelled examples in the Fine-tune tab, "
-            f"on which neither was trained. Cross-encoder minus SBERT: {difference} ({low} to {high})."
-        )
+        labelled = f"{result.quality.examples:,} of the labelled examples in the Fine-tune tab, on which neither was trained"
+        how = f"{change.metric.replace('_', ' ')} ×100 on {labelled}. Cross-encoder minus SBERT: {difference} ({low} to {high})."
     else:
         rows = {name: f"{value:.1f}" for name, value in STSB_FIGURES.items()}
         how = f"{STSB}.{' Load labelled pairs in the Fine-tune tab to measure both on them in the next race.' if live else ''}"
-    published = (
-        f"The paper, STSb test: cross-encoder {paper.NLI_STSB_CROSS_ENCODER} against SBERT {paper.NLI_STSB_SBERT} after NLI "
-        f"and STSb, {paper.STSB_CROSS_ENCODER:.2f} against {paper.STSB_SBERT} on STSb alone."
-    )
+    both = f"cross-encoder {paper.NLI_STSB_CROSS_ENCODER} against SBERT {paper.NLI_STSB_SBERT} after NLI and STSb"
+    published = f"The paper, STSb test: {both}, {paper.STSB_CROSS_ENCODER:.2f} against {paper.STSB_SBERT} on STSb alone."
     usual = f"Reading both sentences together is usually more accurate{BOUGHT[result.quality.word if result.quality else BETTER]}"
     return CARD.format("", "Which is more accurate?", usual, html.table(("", ""), rows.items()), html.hint(f"{how} {published}"))
 
