@@ -15,9 +15,8 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.tables import csv_file, read_table
 from sbert_app.ui.duplicates.view import FILE_ROW, pair_item
-from sbert_app.ui.kit import html
+from sbert_app.ui.kit import files, html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler
-from sbert_app.ui.kit.files import FileButton, uploaded
 from sbert_app.wording import amount, plural
 
 LEAD = "Find rows of another file that already occur in this corpus, such as test sentences in a training set."
@@ -39,7 +38,7 @@ class OverlapPanel:
                 )
                 self.overlap = gr.HTML(elem_id="overlap", js_on_load=None)
                 with gr.Row(elem_classes="examples"):
-                    self.export = FileButton("overlap.csv", "overlap-export")
+                    self.export = files.FileButton("overlap.csv", "overlap-export")
         self.job = LongJob(self.stop, self.stage)
         self.outputs = [self.block, self.file, self.stage, self.result]
         shown, with_threshold = [self.overlap, self.export.button], [session, self.threshold]
@@ -55,7 +54,7 @@ class OverlapPanel:
         return {self.block: block, self.file: None, self.stage: "", self.result: gr.Column(visible=False)}
 
     def _on_file(self, session: Session, file: str, threshold: float) -> Iterator[Updates]:
-        with uploaded(file, "Choose the other file.") as path:
+        with files.uploaded(file, "Choose the other file.") as path:
             table = read_table(path, self._bench.settings.limits)
         for step, state in self.job.following(compare_file(self._bench, session, table), _progress, html.status(STOPPED)):
             yield state | ({self.result: gr.Column(visible=True), **self._shown(session, threshold)} if step.result else {})

@@ -12,21 +12,18 @@ from sbert_app.corpus.duplicates import COPIES, REMOVALS, SIMILAR, UNMARKED
 from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.errors import UserError
-from sbert_app.jobs import validation
+from sbert_app.jobs import labelling, validation
 from sbert_app.jobs.duplicates import job
-from sbert_app.jobs.labelling import best_threshold
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import csv_file
 from sbert_app.ui.corpus.panel import corpus_start
-from sbert_app.ui.duplicates import view
-from sbert_app.ui.duplicates.groups_view import groups
+from sbert_app.ui.duplicates import groups_view, view
 from sbert_app.ui.duplicates.overlap_panel import OverlapPanel
 from sbert_app.ui.header import scorer_choices, second_opinion
-from sbert_app.ui.kit import html
+from sbert_app.ui.kit import files, html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler, sent
-from sbert_app.ui.kit.files import FileButton
 
 LEAD = "Find sentences that **repeat** each other, word for word or in other words. Decide which of them go."
 FILES: dict[str, Callable[[Findings], str]] = {
@@ -96,7 +93,7 @@ class DuplicatesTab:
             with gr.Row(elem_id="duplicates-foot"):
                 self.staying = gr.HTML(elem_id=view.STAYING, js_on_load=None)
                 with gr.Row(elem_classes="examples"):  # a file is made when its button is clicked
-                    self.files = {name: FileButton(name, f"duplicates-{name.removesuffix('.csv')}") for name in FILES}
+                    self.files = {name: files.FileButton(name, f"duplicates-{name.removesuffix('.csv')}") for name in FILES}
                 self.links = gr.HTML(elem_id="duplicates-take-home", js_on_load=None)
 
     def listen(self, opened: gr.State) -> None:
@@ -120,7 +117,7 @@ class DuplicatesTab:
         card.handed(handler(self._on_handed), [self._session, self.remove], self._everything, **PRIVATE)
 
     def _on_handed(self, session: Session, remove: str) -> Updates:
-        threshold = round(max(FLOOR, best_threshold(session)), 2)
+        threshold = round(max(FLOOR, labelling.best_threshold(session)), 2)
         self._on_chosen(session, threshold, remove)
         return self._mined(session, threshold, remove) if session.get(Mined) else {self.threshold: threshold}
 
@@ -175,7 +172,7 @@ class DuplicatesTab:
         """Everything that depends on which rows go."""
         amounts = view.amounts(findings)
         buttons = {file.button: file.labelled(amounts[name]) for name, file in self.files.items()}
-        listed = {self.groups: groups(findings, unfolded), self.links: view.links(findings)}
+        listed = {self.groups: groups_view.groups(findings, unfolded), self.links: view.links(findings)}
         return {self.staying: view.staying(findings), **listed, **buttons}
 
     def _on_picked(self, session: Session, threshold: float, remove: str, event: gr.EventData) -> Updates:

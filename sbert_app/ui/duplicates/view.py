@@ -7,8 +7,7 @@ from markupsafe import Markup
 from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.duplicates import UNMARKED, SentencePair
 from sbert_app.corpus.findings import Findings, Mined
-from sbert_app.jobs.duplicates.job import DUPLICATES, MOST_LISTED, SecondOpinion
-from sbert_app.jobs.duplicates.joining import MOST_WHOLE, NEIGHBOURS, SAMPLED
+from sbert_app.jobs.duplicates import job, joining
 from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.step import Step
 from sbert_app.ui.kit import html
@@ -40,8 +39,8 @@ def progress(step: Step[Mined]) -> Markup:
 def not_yet(opened: OpenCollection | None) -> str:
     if opened is None:
         return NOT_YET
-    rows = f"each of its {opened.rows:,} rows" if opened.rows <= MOST_WHOLE else f"each of {SAMPLED:,} random rows"
-    return f"Not searched yet. “Find duplicates” compares {rows} with its {NEIGHBOURS} nearest in the whole collection."
+    rows = f"each of its {opened.rows:,} rows" if opened.rows <= joining.MOST_WHOLE else f"each of {joining.SAMPLED:,} random rows"
+    return f"Not searched yet. “Find duplicates” compares {rows} with its {joining.NEIGHBOURS} nearest in the whole collection."
 
 
 def pair_record(pair: SentencePair) -> dict[str, object]:
@@ -51,7 +50,7 @@ def pair_record(pair: SentencePair) -> dict[str, object]:
 
 def amounts(findings: Findings) -> dict[str, str]:
     """How much each file holds; "" for one that is not offered."""
-    rows, pairs, whole = len(findings.corpus), min(findings.pair_count, MOST_LISTED), not is_partial(findings)
+    rows, pairs, whole = len(findings.corpus), min(findings.pair_count, job.MOST_LISTED), not is_partial(findings)
     return {
         CLEANED: amount(findings.staying, "row") if whole else "",
         VERDICTS: amount(rows, "row") if whole else "",
@@ -64,7 +63,7 @@ def links(findings: Findings) -> Markup:
     cleaned = {} if findings.always or is_partial(findings) else {"clean": CLEANED, "remove": findings.remove}
     indexed = findings.mined.indexed
     caption = Caption.of(f"Duplicates in {indexed.corpus.name}", f"cosine ≥ {findings.threshold:.3g}", indexed.model)
-    copies = commands(DUPLICATES, {"threshold": findings.threshold, **cleaned}, input_of(indexed))
+    copies = commands(job.DUPLICATES, {"threshold": findings.threshold, **cleaned}, input_of(indexed))
     return row(caption, [HEADLINE, STAYING, GROUPS], present(), copies)
 
 
@@ -109,7 +108,7 @@ JUDGE = Markup(
 )
 
 
-def borderline(pairs: Sequence[SentencePair], threshold: float, opinion: SecondOpinion | None = None) -> Markup:
+def borderline(pairs: Sequence[SentencePair], threshold: float, opinion: job.SecondOpinion | None = None) -> Markup:
     """The pairs nearest to the threshold, with the scores of a second model as far as it has read them."""
     if not pairs:
         return html.empty("No pairs near this threshold.")
@@ -172,7 +171,7 @@ def _how(findings: Findings) -> str:
     return f"{amount(len(findings.grouping), 'group')}. {compared}{cut} {stages}."
 
 
-def _pair(pair: SentencePair, threshold: float, opinion: SecondOpinion | None) -> Markup:
+def _pair(pair: SentencePair, threshold: float, opinion: job.SecondOpinion | None) -> Markup:
     unit = (opinion.kind if opinion.bounds else "logit") if opinion else ""
     cross = Markup() if pair.cross_score is None else CROSS.format(pair.cross_score, unit)
     rows = ((pair.sentence1, pair.row1), (pair.sentence2, pair.row2))

@@ -5,10 +5,8 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup
 
 from sbert_app.evaluation.paper import SOURCE
-from sbert_app.grid import systems
+from sbert_app.grid import export, reading, systems
 from sbert_app.grid.cell import Cell
-from sbert_app.grid.export import published
-from sbert_app.grid.reading import OWN
 from sbert_app.grid.result import SEEN_MARK, Grid, Place, difference
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, duration, spoken, times_100
@@ -65,7 +63,7 @@ def grid(grid: Grid, choice: systems.Choice, current: Place | None = None) -> Ma
         cells.append(_speed(grid, system))
         rows.append(Markup('<tr><th scope="row">{}</th>{}</tr>').format(_named(system, choice), Markup().join(cells)))
     rest = Markup("<td></td>") * (1 + bool(means))
-    rows += [_published(name, figures, rest) for name, figures in published(grid.data_sets).items()]
+    rows += [_published(name, figures, rest) for name, figures in export.published(grid.data_sets).items()]
     return Markup(
         '<div class="scroll eval" tabindex="0" role="region" aria-label="Figures by system and data set"><table class="plain">'
         '<thead><tr><th scope="col">System</th>{}</tr></thead><tbody>{}</tbody></table></div>'
@@ -147,7 +145,7 @@ def in_words(grid: Grid, choice: systems.Choice) -> Markup:
     made = [f"{data.name} {data.purpose}" for data in grid.data_sets if data.purpose]
     seen = grid.seen(lambda system: name_of(system, choice.model))
     no_mean = NO_MEAN if len(grid.data_sets) > 1 and len(grid.like) < 2 else ""
-    read = [f"{data.name}: {note}" for data in grid.data_sets if data.name not in OWN for note in data.remarks]
+    read = [f"{data.name}: {note}" for data in grid.data_sets if data.name not in reading.OWN for note in data.remarks]
     return html.notes([*sentences, *made, *seen, *empty, no_mean, *read, *grid.unreadable])
 
 

@@ -7,8 +7,7 @@ import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.errors import UserError
-from sbert_app.grid import systems
-from sbert_app.grid.data_set import RETRIEVAL
+from sbert_app.grid import data_set, systems
 from sbert_app.grid.result import Grid
 from sbert_app.jobs import validation
 from sbert_app.jobs.evaluate.grid import ShownGrid, choose, fill_session, halt, names_of_sets, unfinished, upload
@@ -17,9 +16,8 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.evaluation import below_view, grid_view
 from sbert_app.ui.header import scorer_choices
-from sbert_app.ui.kit import html
+from sbert_app.ui.kit import files, html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler, sent
-from sbert_app.ui.kit.files import uploaded
 
 LEAD = "How good is a model, and is a difference real? Measure **systems** side by side, on **data with known answers**."
 GROUPS = {  # of systems, and what they cost or are for
@@ -121,10 +119,10 @@ class EvaluationTab:
         return {self.models: listed, next(iter(self.systems)): gr.CheckboxGroup(label=f"This model: {model}")}
 
     def _on_file(self, session: Session, file: str | None, chosen: list[str]) -> Updates:
-        with uploaded(file, "Choose a file first.") as path:
+        with files.uploaded(file, "Choose a file first.") as path:
             data = upload(self._bench, session, path, path.name)
         updates: Updates = {self.file: None, self.stage: html.notes(data.remarks)}
-        if data.task == RETRIEVAL:  # the ways to rank have no figures on pairs
+        if data.task == data_set.RETRIEVAL:  # the ways to rank have no figures on pairs
             chosen = []
             updates |= {group: [name for name in names if name in WAYS_TO_RANK] for group, names in self.systems.items()}
         values = list(dict.fromkeys([*(chosen or []), data.name]))

@@ -17,9 +17,8 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS
 from sbert_app.tables import read_table
 from sbert_app.ui.header import ModelPicker
-from sbert_app.ui.kit import html
+from sbert_app.ui.kit import files, html
 from sbert_app.ui.kit.events import PRIVATE, Updates, dimming, handler, sent
-from sbert_app.ui.kit.files import FileButton, uploaded
 from sbert_app.wording import amount, plural
 
 SCRIPT = (ASSETS / "label.js").read_text(encoding="utf-8")
@@ -60,7 +59,7 @@ class LabelPanel:
             self.card = gr.HTML(elem_id="label", js_on_load=SCRIPT)
             with gr.Row(elem_classes="examples"):
                 self.use = gr.Button("Use these labels", variant="primary", size="sm", elem_id="use-labels")
-                self.download = FileButton(FILE, "labels-csv")
+                self.download = files.FileButton(FILE, "labels-csv")
                 self.upload = gr.UploadButton("Add labels.csv", size="sm", elem_id="add-labels")
             with gr.Accordion("All labels", open=False, elem_id="label-all") as self.fold:
                 self.all = gr.HTML(elem_id="label-list", js_on_load=CHANGED)
@@ -113,7 +112,7 @@ class LabelPanel:
         return view(labelling.grade(session, not labelling.labelling(session).graded))
 
     def _on_upload(self, session: Session, file: str | None) -> Markup:
-        with uploaded(file, "Choose a file of labels.") as path:
+        with files.uploaded(file, "Choose a file of labels.") as path:
             return view(labelling.add(session, read_table(path, self._bench.settings.limits)))
 
     def _on_adapt(self, session: Session) -> Updates:

@@ -13,9 +13,8 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.fine_tune import chart, verdict_view, view
 from sbert_app.ui.fine_tune.runs_panel import RunsPanel, SavedModels
 from sbert_app.ui.header import ModelPicker
-from sbert_app.ui.kit import html
+from sbert_app.ui.kit import files, html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
-from sbert_app.ui.kit.files import Shelf
 
 TICK_SECONDS = 1.0
 ZIPS_KEPT = 4
@@ -30,7 +29,7 @@ class RunPanel:
 
     def __init__(self, bench: Workbench, session: gr.State, owner: Any, picker: ModelPicker) -> None:
         self._bench, self._session, self._owner, self._picker = bench, session, owner, picker
-        self._zips = Shelf(ZIPS_KEPT)
+        self._zips = files.Shelf(ZIPS_KEPT)
         self.run_id = gr.State("")
         self._shown = gr.State("")  # the state of the run as shown
         self._timer = gr.Timer(TICK_SECONDS, active=False)

@@ -9,14 +9,12 @@ from markupsafe import Markup
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT
 from sbert_app.jobs.fine_tune import running
-from sbert_app.models.files.finding import DEFAULT_ENCODER
-from sbert_app.models.files.listing import ModelInfo
+from sbert_app.models.files import finding, listing
 from sbert_app.runs.plan import BEST
 from sbert_app.runs.records import DAMAGED, RunInfo, RunOverview
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.training.options import OBJECTIVES
-from sbert_app.ui.fine_tune.verdict_view import METRIC_NAMES, TOO_FEW
-from sbert_app.ui.fine_tune.view import STATES
+from sbert_app.ui.fine_tune import verdict_view, view
 from sbert_app.ui.header import ModelPicker, scorer_label
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
@@ -141,12 +139,12 @@ def run_table(runs: Sequence[RunOverview], chosen: str = "") -> Markup:
 
 def _row(run: RunOverview, chosen: str) -> Markup:
     info = run.info
-    state = "Damaged: delete it" if info.state == DAMAGED else STATES[info.state].split(":")[0]
+    state = "Damaged: delete it" if info.state == DAMAGED else view.STATES[info.state].split(":")[0]
     word = scores = ""
     if verdict := run.verdict:
         first = verdict.changes[0]
-        word = TOO_FEW[0] if verdict.examples < LEAST_HELD_OUT else verdict.word.capitalize()
-        scores = SCORES.format(*first.sides, METRIC_NAMES[first.metric], *first.interval)
+        word = verdict_view.TOO_FEW[0] if verdict.examples < LEAST_HELD_OUT else verdict.word.capitalize()
+        scores = SCORES.format(*first.sides, verdict_view.METRIC_NAMES[first.metric], *first.interval)
     texts = (state, word, scores, info.created[:16], _base(run), f"{run.nbytes / 1e6:,.1f} MB")
     cells = Markup().join(CELL.format(label, text or "–") for label, text in zip(HEADER[1:], texts, strict=True))
     return ROW.format(id=info.id, checked=Markup(" checked") if info.id == chosen else "", name=info.name, cells=cells)
@@ -196,12 +194,12 @@ class SavedModels:
                 return self._picker.use(name)
             case {"delete": str(name)}:
                 self._bench.registry.delete(name)
-                shown: dict[Any, Any] = self._picker.use(DEFAULT_ENCODER) if name == in_use else self._picker.listed()
+                shown: dict[Any, Any] = self._picker.use(finding.DEFAULT_ENCODER) if name == in_use else self._picker.listed()
                 return {self._list: self._listed(), **shown}
         raise UserError("Choose a model from the list.")
 
 
-def _card(info: ModelInfo) -> Markup:
+def _card(info: listing.ModelInfo) -> Markup:
     kind = {"damaged": "damaged, can only be deleted", "cross-encoder": scorer_label(info.kind, info.trained_for)}.get(info.kind)
     facts = " · ".join(filter(None, (kind or info.kind, f"{info.dim} dimensions" if info.dim else "")))
     usable = info.kind == "encoder" and info.available

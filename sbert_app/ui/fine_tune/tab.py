@@ -11,8 +11,7 @@ import gradio as gr
 
 from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import read
-from sbert_app.jobs.fine_tune import preparing, running
-from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
+from sbert_app.jobs.fine_tune import job, preparing, running
 from sbert_app.jobs.label import train_on
 from sbert_app.models.files.listing import is_untrained
 from sbert_app.runs.plan import Plan, preset_for
@@ -208,5 +207,5 @@ class FineTuneTab:
 
     def _plan(self, values: Values, data: preparing.TrainingData) -> Plan:
         chosen, adjust = ({name: values[box] for name, box in boxes.items()} for boxes in (self.plan.options, self.plan.adjusted))
-        options = read(FineTuneOptions, chosen | {"model": values[self._model]}, self._bench.settings.limits)
-        return plan_of(options, data, adjust)
+        options = read(job.FineTuneOptions, chosen | {"model": values[self._model]}, self._bench.settings.limits)
+        return job.plan_of(options, data, adjust)

@@ -10,8 +10,7 @@ from markupsafe import Markup
 from sbert_app.evaluation.agreement import MARGINS, gains, rank_shares
 from sbert_app.evaluation.metrics import needed_sentence, resamples_for
 from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR, Change
-from sbert_app.jobs.fine_tune.job import FINE_TUNE, options_of
-from sbert_app.jobs.fine_tune.preparing import EXAMPLES
+from sbert_app.jobs.fine_tune import job, preparing
 from sbert_app.labelled.example_set import Examples
 from sbert_app.runs.records import HeadAccuracy, LearningCurve, RunResult, RunState
 from sbert_app.runs.result import against_in_words, below_start, harm_in_words, needed_for, tried_in_words, warnings
@@ -194,9 +193,9 @@ def curve_links(run: RunState) -> Markup:
 def spread_links(run: RunState) -> Markup:
     """The links under the scores before and after; the full screen shows the verdict above them."""
     about = _caption("Did training help? Held-out examples before and after", run)
-    options, file = options_of(run), run.info.file
-    source = Input(f"assets/labelled/{file}" if (EXAMPLES / file).is_file() else file)
-    again = Markup() if options is None else commands(FINE_TUNE, options, source)  # no command can make every run again
+    options, file = job.options_of(run), run.info.file
+    source = Input(f"assets/labelled/{file}" if (preparing.EXAMPLES / file).is_file() else file)
+    again = Markup() if options is None else commands(job.FINE_TUNE, options, source)  # no command can make every run again
     return row(about, [VERDICT, SPREAD], present(), pictures(SPREAD, "sbert-studio-scores"), again)
 
 

@@ -15,9 +15,8 @@ from sbert_app.timing.race import FINAL_STAGES, RaceState
 from sbert_app.timing.report import IN_PAPER
 from sbert_app.timing.result import TimingResult
 from sbert_app.ui.header import SCORERS_AT_FIRST, scorer_choices
-from sbert_app.ui.kit import html
+from sbert_app.ui.kit import files, html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler
-from sbert_app.ui.kit.files import FileButton
 from sbert_app.ui.timing import race_view, view
 
 MOST_SECONDS = 120  # of a race on the page
@@ -91,7 +90,7 @@ class TimingTab:
             with gr.Accordion("All numbers, and how they were obtained", open=False, elem_id="race-numbers-box"):
                 self.numbers = gr.HTML(elem_id="race-numbers", js_on_load=None)
             with gr.Row(elem_classes="examples"):
-                self.page = FileButton("sbert-studio-timing.html", "race-page")
+                self.page = files.FileButton("sbert-studio-timing.html", "race-page")
 
     def listen(self, opened: gr.State, tab: gr.Tab) -> None:
         session = [self._session]
