@@ -188,7 +188,7 @@ def _fine_tuning(bench, session, model):
         list(running.train_here(bench, run))
     run.set_state("failed", ATTACK)
     progress, held_out = running.state(bench, run.id), running.find(bench, run.id).split().held_out
-    views = [fine_tune.training_data(data), fine_tune.live(progress), fine_tune.plan_line(plan), fine_tune.model_message(ATTACK)]
+    views = [fine_tune.training_data(data), fine_tune.live(progress), fine_tune.plan_line(plan), fine_tune.MESSAGE.format(ATTACK)]
     info = progress.info
     views += [fine_tune.run_title(info), fine_tune.other_data(replace(info, fingerprint="another"), data)]
     table = runs_panel.run_table(bench.runs.overview(running.rows(bench)))

@@ -47,7 +47,7 @@ class RunPanel:
 
     def _draw_live(self) -> None:
         with gr.Column(visible=False, elem_id="step-live") as self.live:
-            gr.HTML(view.step(3, "Training"), js_on_load=None)
+            gr.HTML(view.STEP.format(3, "Training"), js_on_load=None)
             self.title = gr.HTML(elem_id="run-title", js_on_load=None)
             self.other_data = gr.HTML(elem_id="run-other-data", js_on_load=None)
             self.plan = gr.HTML(js_on_load=None)
@@ -60,7 +60,7 @@ class RunPanel:
 
     def _draw_verdict(self, hosted: bool) -> None:
         with gr.Column(visible=False, elem_id="step-verdict") as self.verdict:
-            gr.HTML(view.step(4, "Verdict"), js_on_load=None)
+            gr.HTML(view.STEP.format(4, "Verdict"), js_on_load=None)
             self.other_verdict = gr.HTML(elem_id="verdict-other-data", js_on_load=None)
             self.answer = gr.HTML(elem_id=verdict_view.VERDICT, js_on_load=None)
             with gr.Row(elem_classes="end-row", elem_id="keep"):
@@ -171,13 +171,13 @@ class RunPanel:
         chosen = run.info.model if hosted else running.save_model(self._bench, run_id, name, owner)
         kept = f" {ONE_DAY}" if hosted else ""
         if run.plan.encoder:
-            return {self.model_message: view.model_message(SECOND_OPINION.format(chosen) + kept)}
+            return {self.model_message: view.MESSAGE.format(SECOND_OPINION.format(chosen) + kept)}
         where = "Chosen in the header, only for you." if hosted else f"Saved as {chosen} and chosen in the header."
-        return {**self._picker.use(chosen), self.model_message: view.model_message(f"{where} {CORPUS_STAYS}{kept}")}
+        return {**self._picker.use(chosen), self.model_message: view.MESSAGE.format(f"{where} {CORPUS_STAYS}{kept}")}
 
     def _on_keep(self, run_id: str, owner: str) -> Updates:
         base = running.state(self._bench, run_id, owner).plan.base
-        return {**self._picker.use(base), self.model_message: view.model_message(f"{base} is chosen in the header.")}
+        return {**self._picker.use(base), self.model_message: view.MESSAGE.format(f"{base} is chosen in the header.")}
 
     def _on_pack(self, run_id: str, owner: str) -> Any:
         path = running.zip_model(self._bench, run_id, self._zips.folder(), owner)

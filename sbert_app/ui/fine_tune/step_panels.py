@@ -37,7 +37,7 @@ class DataPanel:
         self._bench, self.session = bench, session
         self.shown = gr.State()  # what the columns are on the page: the ColumnRoles of the data that it shows
         with gr.Column(elem_id="step-data"):
-            gr.HTML(view.step(1, "Data"), js_on_load=None)
+            gr.HTML(view.STEP.format(1, "Data"), js_on_load=None)
             with gr.Accordion("Choose labelled pairs", elem_id="data-fold") as self.fold:  # closed once data is read
                 with gr.Row(elem_classes="examples"):
                     kinds = EXAMPLES.items()

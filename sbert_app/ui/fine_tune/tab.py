@@ -42,7 +42,7 @@ class FineTuneTab:
         gr.Markdown("Train a model on **your labelled pairs**, and see whether it got better.", elem_classes="lead")
         self.data = DataPanel(bench, session, picker)
         with gr.Column(visible=False, elem_id="step-settings") as self.settings:
-            gr.HTML(view.step(2, "Settings"), js_on_load=None)
+            gr.HTML(view.STEP.format(2, "Settings"), js_on_load=None)
             self.plan = PlanPanel()
         self.panel = RunPanel(bench, session, owner, picker)
 
@@ -135,7 +135,7 @@ class FineTuneTab:
                 return {**use(read_table(path, self._bench.settings.limits)), self.data.refused: ""}
         except UserError as error:
             gr.Warning(str(error), title="File not loaded")
-            return {self.data.refused: view.refused(Path(file or "").name, str(error)), component: None}
+            return {self.data.refused: view.REFUSED.format(Path(file or "").name, str(error)), component: None}
 
     def _on_columns(self, values: Values) -> Updates:
         data = self.data.read(values)

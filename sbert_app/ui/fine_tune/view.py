@@ -26,6 +26,9 @@ STATES = {
     records.FAILED: "Failed",
     records.DAMAGED: "Damaged",
 }
+STEP = Markup('<h2 class="step"><b aria-hidden="true">{}</b>{}</h2>')
+REFUSED = Markup('<p class="refused" role="alert"><b>{}</b> was not loaded. {}</p>')  # a file; the previous data stays
+MESSAGE = Markup('<p class="read" role="status">{}</p>')
 ANNOUNCED = Markup('<span role="status">{}</span>')  # by a screen reader when it changes, unlike the counts beside it
 FIRST_ROWS = 3
 LABELS_LENGTH, NAME_LENGTH = 60, 40  # characters of the labels in a line, of a model's name on a button
@@ -37,15 +40,6 @@ TRIES = (
     "The preset chooses. “Best for my data”: each objective that fits is trained for a short time; the first is trained to the "
     "end, or another whose dev score is a point better. The mean of its last weights is kept."
 )
-
-
-def refused(name: str, message: str) -> Markup:
-    """An error about a file that could not be loaded; the previous data stays."""
-    return Markup('<p class="refused" role="alert"><b>{}</b> was not loaded. {}</p>').format(name, message)
-
-
-def step(number: int, title: str) -> Markup:
-    return Markup('<h2 class="step"><b aria-hidden="true">{}</b>{}</h2>').format(number, title)
 
 
 def data_line(data: TrainingData) -> str:
@@ -166,10 +160,6 @@ def live(run: records.RunState) -> Markup:
         text += f". {info.message}"
     warning = dev_warning(before[0].score) if before and info.live else ""
     return html.progress(last.step, last.steps, text, "Training") + html.notes([warning, *(event.refused for event in lent)])
-
-
-def model_message(text: str) -> Markup:
-    return Markup('<p class="read" role="status">{}</p>').format(text)
 
 
 def run_title(info: records.RunInfo) -> Markup:
