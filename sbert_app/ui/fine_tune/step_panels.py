@@ -17,7 +17,7 @@ from sbert_app.ui.header import SCORERS_AT_FIRST, ModelPicker
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import Values
 
-EXAMPLES = {"requests_scored": "scored pairs", "instructions_labelled": "labelled pairs", "messages_triplets": "triplets"}
+EXAMPLES = [("requests_scored", "scored pairs"), ("instructions_labelled", "labelled pairs"), ("messages_triplets", "triplets")]
 FILE_LABEL = "Labelled pairs or triplets: csv, tsv, jsonl, json, parquet, xlsx"
 SPLIT_CHOICES = [("By sentences: no sentence is in two parts", SENTENCES), ("By pairs only: a sentence may be in two parts", PAIRS)]
 NO_COLUMN = ("No column", "")
@@ -40,8 +40,7 @@ class DataPanel:
             gr.HTML(view.STEP.format(1, "Data"), js_on_load=None)
             with gr.Accordion("Choose labelled pairs", elem_id="data-fold") as self.fold:  # closed once data is read
                 with gr.Row(elem_classes="examples"):
-                    kinds = EXAMPLES.items()
-                    self.examples = {n: gr.Button(f"Example: {kind}", size="sm", elem_id=f"example-{n}") for n, kind in kinds}
+                    self.examples = {n: gr.Button(f"Example: {kind}", size="sm", elem_id=f"example-{n}") for n, kind in EXAMPLES}
                     self.label = gr.Button("No labels? Label pairs of the open corpus", size="sm", elem_id="label-pairs")
                 self.labels = LabelPanel(bench, session, picker)
                 self.file = gr.File(label=FILE_LABEL, height=150, elem_id="labelled-file")
@@ -98,13 +97,9 @@ class DataPanel:
         }
 
     def show_split(self, data: preparing.TrainingData) -> Values:
-        columns = [name for name in data.table.frame.columns if name != data.mapping.target]
-        return {
-            self.summary: view.training_data(data),
-            self.notes: view.data_notes(data),
-            self.split_by: data.choice.by,
-            self.split_column: gr.update(choices=[NO_COLUMN, *((name, name) for name in columns)], value=data.choice.column),
-        }
+        columns = [NO_COLUMN, *((name, name) for name in data.table.frame.columns if name != data.mapping.target)]
+        said = {self.summary: view.training_data(data), self.notes: view.data_notes(data), self.split_by: data.choice.by}
+        return said | {self.split_column: gr.update(choices=columns, value=data.choice.column)}
 
     def read(self, values: Values) -> preparing.TrainingData:
         """Read the session's table with the columns and the split set on the page."""
