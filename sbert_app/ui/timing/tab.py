@@ -30,8 +30,7 @@ FIRST = 4  # the slider's exponent: 10,000 sentences
 # Moves the dotted line in the browser, as the chart need not be sent again; names chart and slider's number for screen readers.
 MOVE_LINE = """exponent => {
   const sentences = Number((10 ** exponent).toPrecision(2));
-  const slider = document.querySelector('#race-n input[type=range]');
-  slider?.setAttribute('aria-valuetext', `${sentences.toLocaleString('en')} sentences`);
+  document.querySelector('#race-n [type=range]')?.setAttribute('aria-valuetext', `${sentences.toLocaleString('en')} sentences`);
   const box = document.querySelector('#race-chart'), chart = box?.querySelector('.js-plotly-plot');
   box?.setAttribute('role', 'group');
   box?.setAttribute('aria-label', 'Chart: seconds by number of sentences. The table of all numbers below has the same content.');
