@@ -12,8 +12,9 @@ from sbert_app.corpus.duplicates import COPIES, REMOVALS, SIMILAR, UNMARKED
 from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.errors import UserError
-from sbert_app.jobs import labelling, validation
+from sbert_app.jobs import validation
 from sbert_app.jobs.duplicates import job
+from sbert_app.jobs.labelling import best_threshold
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -117,7 +118,7 @@ class DuplicatesTab:
         card.handed(handler(self._on_handed), [self._session, self.remove], self._everything, **PRIVATE)
 
     def _on_handed(self, session: Session, remove: str) -> Updates:
-        threshold = round(max(FLOOR, labelling.best_threshold(session)), 2)
+        threshold = round(max(FLOOR, best_threshold(session)), 2)
         self._on_chosen(session, threshold, remove)
         return self._mined(session, threshold, remove) if session.get(Mined) else {self.threshold: threshold}
 
