@@ -13,9 +13,8 @@ from sbert_app.evaluation.verdict import judge
 from sbert_app.labelled.example_set import Examples, remember, trained_on
 from sbert_app.labelled.splits import Split
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.runs import records
 from sbert_app.runs.plan import Plan
-from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Event, Kept, LearningCurve, Loss, Parts, RunResult
+from sbert_app.runs.records import FINISHED, STOPPED, Baseline, DevScore, Event, Kept, Loss, Parts, RunResult
 from sbert_app.runs.result import against, card_facts, harm, head_accuracy, look, predictions
 from sbert_app.runs.run import Run
 from sbert_app.runs.sealed_files import BEST, CHECKPOINT
@@ -51,8 +50,6 @@ class Clock:
 
 
 class Execution:
-    """Executes one run."""
-
     def __init__(self, run: Run, load: Loader, hardware: Hardware, stopping: Callable[[], bool] = lambda: False) -> None:
         self._run, self._load, self._hardware, self._stopping = run, load, hardware, stopping
         self._plan: Plan = run.plan
@@ -78,7 +75,7 @@ class Execution:
         trainee, trainer = self._trials.prepare(model, self._plan, split.train, split.dev)
         best_step = yield from self._train(trainer)
         if best_step is None:
-            self._run.set_state(records.STOPPED, "Stopped before the first evaluation: there is no model. Resume continues.")
+            self._run.set_state(STOPPED, "Stopped before the first evaluation: there is no model. Resume continues.")
             return
         steps, stopped = trainer.steps, trainer.step < trainer.steps
         if stopped:
@@ -96,7 +93,7 @@ class Execution:
             dev_before=next((event.score for event in self._run.events() if isinstance(event, Baseline)), None),
             best_step=best_step,
             steps=steps,
-            curve=None if stopped else (yield from self._learning_curve(split, after.predicted)),
+            curve=None if stopped else (yield from self._trials.learning_curve(self._run, self._plan, split, after.predicted)),
             head=head_accuracy(trainee.objective, after.columns, held_out),
             harm=harm(before, after),
             against=against(self._plan.encoder, held_out, cosines, after),
@@ -116,7 +113,7 @@ class Execution:
         """Write the final state. If the process is killed before this, resuming the run does it. A stopped run may continue."""
         if not result.stopped:
             self._run.drop_checkpoints()
-        state = records.STOPPED if result.stopped else records.FINISHED
+        state = STOPPED if result.stopped else FINISHED
         self._run.set_state(state, f"Best checkpoint: step {result.best_step:,} of {result.steps:,}.")
 
     def _train(self, trainer: Trainer) -> Work[int | None]:
@@ -191,18 +188,11 @@ class Execution:
         self._run.forget_events_after(trainer.step)
 
     def _state(self, trainer: Trainer) -> dict[str, torch.Tensor]:
-        clock = torch.tensor([self._clock.seconds, self._examples_done], dtype=torch.float64)
-        return trainer.state() | {"run/clock": clock}
+        return trainer.state() | {"run/clock": torch.tensor([self._clock.seconds, self._examples_done], dtype=torch.float64)}
 
     @property
     def _rate(self) -> float:
         return self._examples_done / self._clock.seconds if self._clock.seconds else 0.0
-
-    def _learning_curve(self, split: Split, after: Array) -> Work[LearningCurve | None]:
-        if not self._plan.learning_curve:
-            return None
-        yield self._run.add_event(CurveBegun())
-        return (yield from self._trials.learning_curve(self._plan, split, after))
 
     def _cosines(self, held_out: Examples) -> Work[Array | None]:
         """Those of the encoder that a cross-encoder is compared with, None for a trained encoder."""

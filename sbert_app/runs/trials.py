@@ -12,7 +12,7 @@ from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.splits import Split
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.runs.plan import Plan
-from sbert_app.runs.records import Event, LearningCurve, Tried
+from sbert_app.runs.records import CurveBegun, Event, LearningCurve, Tried
 from sbert_app.runs.result import predictions
 from sbert_app.runs.run import Run
 from sbert_app.training.crossing import PairTrainee, Trained, build_trainee
@@ -55,11 +55,11 @@ class Trials:
                 yield run.add_event(Tried(name, tried[name]))
         return tried
 
-    def learning_curve(self, plan: Plan, split: Split, after: Array) -> Work[LearningCurve | None]:
-        """Train again on half of the examples, to measure what the other half of the labels adds. None if stopped.
-
-        after: the predictions of the model that was trained on all, (n,).
-        """
+    def learning_curve(self, run: Run, plan: Plan, split: Split, after: Array) -> Work[LearningCurve | None]:
+        """Train on half: what does the other half add? None if stopped, or not planned. after: the run's predictions, (n,)."""
+        if not plan.learning_curve:
+            return None
+        yield run.add_event(CurveBegun())
         count, held_out = len(split.train), split.held_out
         half = np.sort(np.random.default_rng(CURVE_SEED).permutation(count)[: count // 2])
         trained = yield from self._train(plan, split.train.take(half), split.dev)
