@@ -15,16 +15,8 @@ from sbert_app.labelled.labels import clearly_closer
 from sbert_app.labelled.splits import Split
 from sbert_app.models.files.finding import NEW_POLY
 from sbert_app.models.files.listing import is_untrained
-from sbert_app.training.options import (
-    INFERSENT_CONCATENATION,
-    OBJECTIVES,
-    OF_SIMILARITY,
-    PAIR_KINDS,
-    PAIR_OBJECTIVE,
-    ObjectiveOptions,
-    TrainingOptions,
-    check_of_similarity,
-)
+from sbert_app.training import options as training_options
+from sbert_app.training.options import OBJECTIVES, PAIR_OBJECTIVE, ObjectiveOptions, TrainingOptions
 
 if TYPE_CHECKING:
     from sbert_app.models.engine.hardware import Hardware
@@ -69,16 +61,15 @@ class Plan:
 
     def check(self, kind: str) -> None:
         """Raise UserError if the objective cannot learn from this kind of examples."""
-        objective = OBJECTIVES[self.objective]
         if bool(self.encoder) != (self.objective == PAIR_OBJECTIVE):
             raise UserError(f"The objective '{PAIR_OBJECTIVE}' is for a cross-encoder, and its only one. Leave the objective out.")
-        if self.encoder and kind not in PAIR_KINDS:
+        if self.encoder and kind not in training_options.PAIR_KINDS:
             raise UserError(f"A cross-encoder learns from pairs with a score or a label, not from {KINDS[kind].lower()}.")
-        if not self.encoder and kind not in objective.kinds:
+        if not self.encoder and kind not in OBJECTIVES[self.objective].kinds:
             fitting = ", ".join(o.name for o in OBJECTIVES.values() if kind in o.kinds)
             raise UserError(f"The objective '{self.objective}' cannot learn from {KINDS[kind].lower()}. Use {fitting}.")
         if self.base == NEW_POLY:
-            check_of_similarity(self.objective)
+            training_options.check_of_similarity(self.objective)
 
     def learnt(self, train: Examples) -> Examples:
         """The training examples that the objective learns from. Raises UserError if there are none."""
@@ -94,8 +85,7 @@ class Plan:
     def trial(self, objective: str, examples: int) -> tuple["Plan", int]:
         """The short training that tries an objective, and on how many of the training examples."""
         read = TRIAL_UPDATES * self.options.batch_size
-        options = replace(self.options, epochs=-(-read // examples))
-        return replace(self, objective=objective, options=options), min(examples, read)
+        return replace(self, objective=objective, options=replace(self.options, epochs=-(-read // examples))), min(examples, read)
 
     def chosen(self, tried: Mapping[str, float]) -> str:
         """The objective to train with: of those tried the first, unless the best dev score is clearly better than its."""
@@ -130,11 +120,11 @@ def preset(name: str, kind: str, examples: int, base: str, encoder: str = "", re
     if encoder:
         return replace(plan, objective=PAIR_OBJECTIVE, tries=(), options=replace(options, learning_rate=PAIR_RATE))
     if base == NEW_POLY:
-        fitting = tuple(each for each in tries if each in OF_SIMILARITY)
+        fitting = tuple(each for each in tries if each in training_options.OF_SIMILARITY)
         return replace(plan, objective=POLY_OBJECTIVES.get(objective, objective), tries=fitting)
     if not is_untrained(base):
         return plan
-    adjust = ObjectiveOptions(concatenation=INFERSENT_CONCATENATION)
+    adjust = ObjectiveOptions(concatenation=training_options.INFERSENT_CONCATENATION)
     options = replace(options, batch_size=UNTRAINED_BATCH, learning_rate=UNTRAINED_RATE, head_rate=UNTRAINED_RATE)
     return replace(plan, options=options, adjust=adjust)
 
