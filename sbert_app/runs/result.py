@@ -63,8 +63,8 @@ def predictions(
 def harm(before: Look, after: Look) -> Harm:
     """What training changed beside its purpose."""
     sides = [unit_rows(look.columns[0][:MOST_MOVED]) for look in (before, after) if look.columns]
-    moved = neighbours_moved(*sides) if sides else None
-    return Harm(judge("scored", before.general, after.general, general_pairs().gold), moved)
+    general = judge("scored", before.general, after.general, general_pairs().gold)
+    return Harm(general, neighbours_moved(*sides) if sides else None)
 
 
 def harm_in_words(result: RunResult) -> list[str]:
@@ -147,14 +147,8 @@ def too_few(verdict: Verdict) -> str:
 
 def notes(result: RunResult) -> list[str]:
     """Sentences beside the verdict: what was tried and compared, what training changed beside its purpose, what weakens it."""
-    sentences = [
-        too_few(result.verdict),
-        tried_in_words(result),
-        against_in_words(result),
-        *harm_in_words(result),
-        *warnings(result),
-    ]
-    return list(filter(None, sentences))
+    beside = (tried_in_words(result), against_in_words(result), *harm_in_words(result))
+    return list(filter(None, (too_few(result.verdict), *beside, *warnings(result))))
 
 
 def head_accuracy(objective: "nn.Module", columns: Sequence[Vectors], held_out: Examples) -> HeadAccuracy | None:

@@ -44,19 +44,13 @@ class Run(RunFiles):
     ) -> "Run":
         """Write a run, not started yet. Its random id is secret: hosted, it gives access to the run. file, named: in RunInfo."""
         run = cls(home / f"{time.strftime('%Y-%m-%d')}-{secrets.token_hex(8)}")
-        examples = split.train
         facts = {
             "name": name[:NAME_LENGTH],
             "owner": owner,
             "created": time.strftime("%Y-%m-%d %H:%M:%S"),
             "plan": asdict(plan),
-            "kind": examples.kind,
-            "labels": examples.labels,
-            "positive": examples.positive,
-            "score_range": examples.score_range,
-            "fingerprint": split.fingerprint,
-            "leaks": split.leaks,
-            "shared": split.shared,
+            **{name: getattr(split.train, name) for name in ("kind", "labels", "positive", "score_range")},
+            **{name: getattr(split, name) for name in ("fingerprint", "leaks", "shared")},
             "split": asdict(split.separation),
             "file": file,
             "named": named,
