@@ -73,11 +73,9 @@ def _home(path: str) -> Path:
 
 
 def _port(text: str) -> int | None:
-    if not text:
-        return None
-    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65536:
+    if text and not (text.isascii() and text.isdigit() and 0 < int(text) < 65536):
         raise UserError(f"GRADIO_SERVER_PORT is {text!r}. It must be a number from 1 to 65535.")
-    return int(text)
+    return int(text) if text else None
 
 
 def _minutes(text: str) -> float:

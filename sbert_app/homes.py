@@ -101,12 +101,10 @@ def _redirect_caches(cache: Path) -> None:
     if not all(map(_caches_beside_source, COMPILED)):
         os.environ.setdefault("NUMBA_CACHE_DIR", str(cache / "numba"))
     hub_cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").joinpath("huggingface")
-    try:
-        writable = _may_write(hub_cache.expanduser())
-    except RuntimeError:  # the user's home folder is unknown
-        writable = False
-    if not writable:
-        os.environ.setdefault("HF_HOME", str(cache / "huggingface"))
+    with contextlib.suppress(RuntimeError):  # the user's home folder is unknown
+        if _may_write(hub_cache.expanduser()):
+            return
+    os.environ.setdefault("HF_HOME", str(cache / "huggingface"))
 
 
 def _caches_beside_source(package: str) -> bool:

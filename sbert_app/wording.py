@@ -86,6 +86,5 @@ def change_100(value: float) -> str:
 
 def storable(text: str) -> str:
     """Remove NUL characters and replace lone surrogates, which neither tokenisers nor files accept."""
-    if text.isascii():
-        return text.replace("\0", "")
-    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+    text = text.replace("\0", "")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
