@@ -1,7 +1,4 @@
-"""The stop signal of one run of a job, and waiting lines: heavy jobs run a few at a time, visitors take turns.
-
-Memory that a job has freed is given back to the system when it leaves its line.
-"""
+"""The stop signal of one run of a job; lines: heavy jobs run a few at a time, visitors take turns, freed memory is given back."""
 
 import ctypes
 import gc

@@ -8,7 +8,6 @@ import numpy as np
 from sbert_app.evaluation.metrics import RESAMPLES, interval
 
 LEAST_TURNS = 4  # fewer give no confidence interval
-
 MOST_SPREAD = 2.0  # fastest turn ÷ slowest turn; undisturbed turns stay below 1.9, even of one batch each
 LEAST_SHARE = 0.5  # of the median turn's seconds: a shorter turn, such as one cut off at the end, is left out
 DISTURBED = "Something else used the processor during this race: close other programs and race again."

@@ -47,8 +47,7 @@ class Lane:
     @property
     def rate(self) -> float:
         """Items per second so far, 0 before the first."""
-        items = sum(turn.items for turn in self.turns) + self._turn.items
-        return items / self.seconds if self.seconds else 0.0
+        return (sum(turn.items for turn in self.turns) + self._turn.items) / self.seconds if self.seconds else 0.0
 
     def advance(self) -> None:
         """Process one batch, or record a complete pass; the next call begins a new one."""

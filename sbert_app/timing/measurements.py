@@ -1,6 +1,7 @@
 """Measurements beside the race: searches, all pairs of a few sentences by both systems, and the paper's Table 7 on this machine."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -140,13 +141,10 @@ def measure_systems(encoder: "Encoder", sentences: Sequence[str], device: Device
         lane.advance()  # warm-up
         lane.reset()
     for _ in range(TURNS):
-        rows = []
-        for system, lane in lanes.items():
-            for _ in lane.turn(TURN_SECONDS):
-                pass
-            if (throughput := lane.throughput()) is not None:
-                rows.append(SystemSpeed(system, encoder.runs_on, throughput))
-        yield rows
+        for lane in lanes.values():
+            deque(lane.turn(TURN_SECONDS), maxlen=0)  # run to the end
+        speeds = ((system, lane.throughput()) for system, lane in lanes.items())
+        yield [SystemSpeed(system, encoder.runs_on, speed) for system, speed in speeds if speed]
 
 
 def plain_stream(encoder: "Encoder", sentences: Sequence[str], batch_size: int) -> Batches:

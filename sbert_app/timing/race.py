@@ -1,7 +1,4 @@
-"""The race: a cross-encoder scores pairs and SBERT encodes sentences, in turns on the same device.
-
-To be fair, both use the same sentences, device, precision, tokeniser and smart batching, and alternate: other load affects both.
-"""
+"""A fair race of a cross-encoder and SBERT: the same sentences, device, precision and batching; in turns, as load affects both."""
 
 import time
 from collections.abc import Generator, Iterator, Sequence
@@ -68,8 +65,6 @@ class RaceCorpus:
 
 @dataclass(frozen=True)
 class LaneState:
-    """The progress of a lane."""
-
     done: int  # items of the first pass
     total: int
     seconds: float  # of the first pass

@@ -37,8 +37,7 @@ class Figure:
 
 def figures(result: TimingResult) -> list[Figure]:
     """All rows: first measured, then extrapolated, then published in the paper."""
-    parts = (_rates, _whole_runs, _agreement, _searches, _extrapolated)
-    return [*chain(*(part(result) for part in parts)), *_published()]
+    return [*chain(*(part(result) for part in (_rates, _whole_runs, _agreement, _searches, _extrapolated))), *_published()]
 
 
 def models_of_race(conditions: Conditions) -> list[str]:
@@ -82,8 +81,7 @@ def _rates(result: TimingResult) -> Iterator[Figure]:
     for name, throughput, unit, items in rates:
         turns = len(throughput.turns)
         how = f"{'1 turn' if turns == 1 else f'median of {turns} turns'}, {throughput.items:,} {items}"
-        spread = throughput.spread if turns > 1 else (None, None)
-        yield Figure(name, throughput.rate, unit, MEASURED, how, *spread)
+        yield Figure(name, throughput.rate, unit, MEASURED, how, *(throughput.spread if turns > 1 else ()))
     how = f"batches per second; turns of at least half the median length; above {MOST_SPREAD:g} something else used the processor"
     for name, throughput, *_ in rates[:2]:
         if len(throughput.turns) > 1:

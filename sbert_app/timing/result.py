@@ -71,10 +71,8 @@ class Rates:
 
     def query_seconds(self, kind: str, sentences: int) -> float | None:
         """Seconds of one search among n sentences, without encoding the query. kind: EXACT or APPROXIMATE."""
-        if not self.queries:
-            return None
         seconds = [q.exact_seconds if kind == EXACT else q.approximate_seconds for q in self.queries]
-        return power_law([q.rows for q in self.queries], seconds, sentences)
+        return power_law([q.rows for q in self.queries], seconds, sentences) if seconds else None
 
     def measured(self, lane: str) -> list[tuple[int, float]]:
         """(sentences, seconds) of the complete runs of a lane, small to large."""
