@@ -64,8 +64,7 @@ def watched(door: str, job: str) -> Iterator[Watched]:
         raise
     finally:
         milliseconds = round(1_000 * (time.perf_counter() - start), 1)
-        ended = {**about, "outcome": current.outcome, "milliseconds": milliseconds, **current.sizes}
-        JOBS.info(ENDED, extra={"about": ended})
+        JOBS.info(ENDED, extra={"about": {**about, "outcome": current.outcome, "milliseconds": milliseconds, **current.sizes}})
 
 
 def admitted(what: str, about: Mapping[str, Any] | None = None) -> FaultError:

@@ -75,13 +75,11 @@ class CellStore:
 
     def get(self, system: System, data: DataSet) -> Cell | None:
         """The cell if it is known, under the names that system and data set have now. A damaged file counts as unknown."""
-        path = self._path(system, data)
-        if path is None or not path.is_file():
+        if (path := self._path(system, data)) is None or not path.is_file():
             return None
         try:
             with np.load(path) as arrays:
-                facts = json.loads(arrays["facts"].tobytes())
-                cell = Cell(**facts, samples=arrays["samples"], predicted=arrays["predicted"])
+                cell = Cell(**json.loads(arrays["facts"].tobytes()), samples=arrays["samples"], predicted=arrays["predicted"])
         except Exception:  # numpy, zipfile and json raise a dozen types for a damaged file
             with suppress(OSError):
                 path.unlink()
@@ -90,8 +88,7 @@ class CellStore:
 
     def put(self, system: System, data: DataSet, cell: Cell) -> None:
         """Keep a cell. A failed write is left out: the cell is measured again next time."""
-        path = self._path(system, data)
-        if path is None:
+        if (path := self._path(system, data)) is None:
             return
         facts = np.frombuffer(json.dumps(cell.facts()).encode(), np.uint8)
         with suppress(OSError):

@@ -34,13 +34,12 @@ SCIFACT = (300, 5_183)  # its queries and documents
 ENGLISH, UNKNOWN = "eng-Latn", "und-Zyyy"  # languages with their script
 ORGANISATION, REVISION = "sbert-studio", "no_revision_available"  # the second is mteb's own word
 MADE = (1980, 1, 1, 0, 0, 0)  # the time of all files in the zip, so that equal figures give equal zips
-NOTHING = "mteb has no such figures: give scored pairs, labelled pairs, or queries with documents."
 
 
 def check_known(grid: Grid) -> None:
     """Raise UserError if mteb measures none of the grid's data sets, before they are measured for it."""
     if not any(data.task in MEASURES for data in grid.data_sets):
-        raise UserError(NOTHING)
+        raise UserError("mteb has no such figures: give scored pairs, labelled pairs, or queries with documents.")
 
 
 def as_files(grid: Grid) -> dict[str, str]:
@@ -167,20 +166,20 @@ def _notes(grid: Grid) -> list[str]:
 
 
 def _rows(grid: Grid, bold: str, interval: str) -> list[list[str]]:
-    level, means = [grid.level(number) for number in range(len(grid.data_sets))], grid.means()
-    rows = []
-    for system in grid.systems:
-        cells = []
-        for number in range(len(grid.data_sets)):
-            if cell := grid.measured.get((system, number)):
-                form = bold if system in level[number] else "{}"
-                mark = SEEN_MARK if grid.was_seen(cell, number) else ""
-                cells.append(form.format(times_100(cell.value)) + mark + interval.format(times_100(cell.low), times_100(cell.high)))
-            else:
-                cells.append("–")
-        mean = [times_100(means[system]) if system in means else "–" for _ in _mean_name(grid)]
-        rows.append([system, *cells, *mean])
-    return rows
+    numbers = range(len(grid.data_sets))
+    level = [grid.level(number) for number in numbers]
+
+    def figure(system: str, number: int) -> str:
+        if (cell := grid.measured.get((system, number))) is None:
+            return "–"
+        form, mark = bold if system in level[number] else "{}", SEEN_MARK if grid.was_seen(cell, number) else ""
+        return form.format(times_100(cell.value)) + mark + interval.format(times_100(cell.low), times_100(cell.high))
+
+    means = {system: times_100(mean) for system, mean in grid.means().items()}
+    return [
+        [system, *(figure(system, number) for number in numbers), *(means.get(system, "–") for _ in _mean_name(grid))]
+        for system in grid.systems
+    ]
 
 
 def _escaped(text: str) -> str:

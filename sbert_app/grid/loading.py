@@ -44,12 +44,8 @@ def load_system(
     if name == systems.CROSS:
         return of_cross_encoder(bench, bench.registry.pair_scorer(choice.cross_encoder), name, tick)
     if name == systems.TF_IDF:
-        about = "rarity counted on these sentences"
-
-        def cosines(examples: Examples, _: Sequence[str]) -> Array:
-            return _apart(examples, tf_idf_cosines(examples.sentences, tick))
-
-        return System(name, about, about, cosines, apart=True, words=True)
+        how = "rarity counted on these sentences"
+        return System(name, how, how, lambda data, _: _apart(data, tf_idf_cosines(data.sentences, tick)), apart=True, words=True)
     if name == systems.OVERLAP:
 
         def overlaps(pairs: "list[Pair]") -> Array:
@@ -163,8 +159,7 @@ def _comparing(bench: Workbench, encoder: "Encoder", data: Queries, tick: Tick) 
     def compare(index: LexicalIndex, number: int, rows: Rows) -> Scores:
         tick()
         with bench.device.hold():
-            query = QueryTokens(encoder, index, data.queries[number])
-            return query.match(cache.vectors(rows.tolist(), tokens)).scores
+            return QueryTokens(encoder, index, data.queries[number]).match(cache.vectors(rows.tolist(), tokens)).scores
 
     return compare
 

@@ -33,8 +33,7 @@ def by_vectors(data: Queries, queries: Vectors, documents: Vectors, tick: Tick) 
     """The best documents of each query by cosine, best first. queries (Q, dim), documents (D, dim)."""
     queries, documents = unit_rows(queries), unit_rows(documents)
     blocks = (queries[start : start + BLOCK] @ documents.T for start in range(0, len(queries), BLOCK))
-    scores = ticking((row for block in blocks for row in block), tick)
-    return [_best(row, data, number) for number, row in enumerate(scores)]
+    return [_best(row, data, number) for number, row in enumerate(ticking((row for block in blocks for row in block), tick))]
 
 
 def by_words(data: Queries, tick: Tick) -> list[Rows]:
@@ -82,8 +81,7 @@ def by_pairs(data: Queries, score: PairScores) -> list[Rows]:
     if data.candidates is None or sum(map(len, data.candidates)) > MOST_PAIRS:
         pairs = len(data.queries) * len(data.documents)
         raise UserError(f"Would read {pairs:,} pairs of query and document. Use the system re-ranked.")
-    orders = _orders(data, data.candidates, score)
-    return [rows[order] for rows, order in zip(data.candidates, orders, strict=True)]
+    return [rows[order] for rows, order in zip(data.candidates, _orders(data, data.candidates, score), strict=True)]
 
 
 def measures(data: Queries, rankings: Sequence[Rows]) -> dict[str, Array]:

@@ -193,8 +193,7 @@ def as_triplets(data: Classes) -> PairSet:
     """Triplets from the tested sentences: two of one class, drawn at random, and one of another. The same for equal data."""
     generator, content, rows = np.random.default_rng(SEED), data.data, data.data.tested
     classes = content.targets[rows]
-    paired = np.flatnonzero(np.bincount(classes)[classes] > 1)
-    anchors = generator.permutation(paired)[:MOST_TRIPLETS]
+    anchors = generator.permutation(np.flatnonzero(np.bincount(classes)[classes] > 1))[:MOST_TRIPLETS]
     positives = [generator.choice(np.setdiff1d(np.flatnonzero(classes == classes[anchor]), anchor)) for anchor in anchors]
     negatives = [generator.choice(np.flatnonzero(classes != classes[anchor])) for anchor in anchors]
     columns = tuple([content.sentences[rows[row]] for row in column] for column in (anchors, positives, negatives))

@@ -81,8 +81,7 @@ class Session:
 
     def require(self, kind: type[Value], otherwise: str) -> Value:
         """The value of this type. Raises UserError with this sentence if there is none."""
-        value = self.get(kind)
-        if value is None:
+        if (value := self.get(kind)) is None:
             raise UserError(otherwise)
         return value
 
@@ -174,8 +173,7 @@ class Session:
 def _close(values: Iterable[object]) -> None:
     """Close those of the values that hold something open."""
     for value in values:
-        close = getattr(value, "close", None)
-        if callable(close):
+        if callable(close := getattr(value, "close", None)):
             close()
 
 
@@ -190,13 +188,11 @@ def held(value: object) -> dict[int, int]:
         each = waiting.pop()
         if id(each) in sizes or each is None or isinstance(each, type):
             continue
-        own = getattr(each, "nbytes", None)
-        if own is not None:
+        if (own := getattr(each, "nbytes", None)) is not None:
             sizes[id(each)] = int(own)
             continue
         parts = list(_parts(each))
-        atoms = sum(sys.getsizeof(part) for part in parts if isinstance(part, ATOMS))
-        sizes[id(each)] = sys.getsizeof(each) + atoms
+        sizes[id(each)] = sys.getsizeof(each) + sum(sys.getsizeof(part) for part in parts if isinstance(part, ATOMS))
         waiting += [part for part in parts if not isinstance(part, ATOMS)]
     return sizes
 

@@ -59,8 +59,7 @@ class Sessions:
     def get(self, session_id: str) -> Session:
         """The session of this id. Raises UserError if it has ended or never existed."""
         with self._lock:
-            session = self._living(session_id)
-            if session is None:
+            if (session := self._living(session_id)) is None:
                 raise UserError(ENDED)
             if session.left is None or time.monotonic() > session.left + LAST_SECONDS:
                 session.expires = self._expiry()

@@ -93,9 +93,7 @@ class Worker:
         """A run's row as it is known here: it may still be held, or its last state could not be written to a full disk."""
         if unwritten := self._unwritten.get(info.id):
             return replace(info, state=unwritten[0], message=unwritten[1])
-        if info.id not in self._jobs or info.state == WAITING:
-            return info
-        return replace(info, state=RUNNING)
+        return info if info.id not in self._jobs or info.state == WAITING else replace(info, state=RUNNING)
 
     def _work(self) -> None:
         while True:
