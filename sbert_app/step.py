@@ -17,23 +17,18 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Step(Generic[Result]):
-    """Where a job is. done, total: items, 0 where nothing is counted; seconds: of work so far; skipped: of `done`, without work;
-    unit: what is counted.
-
-    result: what the job has made, at its last step or so far. notes: facts beside the count, as they are shown. stopped: by its
-    visitor. details: JSON for the caller of a streaming endpoint.
-    """
+    """Where a job is."""
 
     stage: str
-    done: int = 0
-    total: int = 0
-    seconds: float = 0.0
-    skipped: int = 0
-    result: Result | None = None
-    notes: tuple[str, ...] = ()
-    stopped: bool = False
-    details: dict[str, Any] = field(default_factory=dict)
-    unit: str = ""
+    done: int = 0  # items
+    total: int = 0  # items, 0 where nothing is counted
+    seconds: float = 0.0  # of work so far
+    skipped: int = 0  # of `done`, without work
+    result: Result | None = None  # what the job has made, at its last step or so far
+    notes: tuple[str, ...] = ()  # facts beside the count, as they are shown
+    stopped: bool = False  # by its visitor
+    details: dict[str, Any] = field(default_factory=dict)  # JSON for the caller of a streaming endpoint
+    unit: str = ""  # what is counted
 
     @property
     def rate(self) -> float:
