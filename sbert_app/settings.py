@@ -6,10 +6,6 @@ from pathlib import Path
 from sbert_app.errors import UserError
 from sbert_app.quotas import Quotas
 
-DEVICES = ("auto", "cpu", "cuda")
-PRECISIONS = ("auto", "fp32", "bf16")
-ENGINES = ("auto", "torch")
-LOGS = ("text", "json")
 OFF, HUGGING_FACE, BASIC = LOGINS = ("off", "huggingface", "basic")
 ANY_ADDRESS = ("0.0.0.0", "::", "[::]")  # noqa: S104 - compared, not bound
 MEGABYTE = 1024 * 1024
@@ -100,10 +96,10 @@ class Settings:
     temporary: bool = False  # the configured home is not writable: this one is deleted when the app ends
 
     def __post_init__(self) -> None:
-        one_of("SBERT_STUDIO_DEVICE", self.device, DEVICES)
-        one_of("SBERT_STUDIO_PRECISION", self.precision, PRECISIONS)
-        one_of("SBERT_STUDIO_ENGINE", self.engine, ENGINES)
-        one_of("SBERT_STUDIO_LOG", self.log, LOGS)
+        one_of("SBERT_STUDIO_DEVICE", self.device, ("auto", "cpu", "cuda"))
+        one_of("SBERT_STUDIO_PRECISION", self.precision, ("auto", "fp32", "bf16"))
+        one_of("SBERT_STUDIO_ENGINE", self.engine, ("auto", "torch"))
+        one_of("SBERT_STUDIO_LOG", self.log, ("text", "json"))
         one_of("SBERT_STUDIO_LOGIN", self.login, LOGINS)
 
     @property

@@ -18,7 +18,6 @@ from sbert_app.quotas import Counts
 SALT_BYTES, KEY_BYTES, LEAST_CHARACTERS = 16, 64, 10
 PAUSE_SECONDS = 300  # in which so many wrong passwords are allowed: for a name from one address, for a name, from an address
 MOST_OF_BOTH, MOST_OF_A_NAME, MOST_OF_AN_ADDRESS = 5, 50, 20
-TOO_MANY = "Too many wrong passwords. Wait five minutes, then try again."
 
 
 def hashed(password: str, salt: bytes) -> str:
@@ -52,7 +51,7 @@ class Users:
         with self._lock:  # counted as wrong before it is checked: many at once get no further than one after the other
             counts = [(self._wrong.of(key), most) for key, most in limits.items()]
             if any(count.amount >= most for count, most in counts):
-                raise UserError(TOO_MANY)
+                raise UserError("Too many wrong passwords. Wait five minutes, then try again.")
             for count, _ in counts:
                 count.amount += 1
         value = self._hashes.get(name, self._nobody)

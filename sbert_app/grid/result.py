@@ -122,12 +122,9 @@ class Grid:
 
     def speed(self, system: str) -> float:
         """Examples a second, the same examples for each system; 0 where it has none, or was too quick to measure."""
-        examples, seconds = 0.0, 0.0
-        for number in self._timed:
-            if cell := self.measured.get((system, number)):
-                data = self.data_sets[number]
-                examples += cell.sentences / (1 if data.task == RETRIEVAL else len(data.columns))
-                seconds += cell.seconds
+        cells = [(cell, self.data_sets[number]) for number in self._timed if (cell := self.measured.get((system, number)))]
+        examples = sum(cell.sentences / (1 if data.task == RETRIEVAL else len(data.columns)) for cell, data in cells)
+        seconds = sum(cell.seconds for cell, _ in cells)
         return examples / seconds if seconds > 0 else 0.0
 
     def all_pairs_seconds(self, system: str) -> float | None:

@@ -29,7 +29,6 @@ FIRST_QUERIES = {
     "support_tickets.csv": "charged two times for the same thing",
     "field_notes.csv": "my kettle has white stuff inside",
 }
-REFERENCES, CALIBRATION = "reference pairs", "random pairs"
 KEPT = 20  # in memory: two corpora, embedded and indexed, and the scores of reference and random pairs, for each of a few models
 
 Made = TypeVar("Made")
@@ -66,7 +65,7 @@ class ExampleCorpora:
             example, embeddings = self._embedded(CALIBRATION_EXAMPLE, encoder)  # not indexed: FAISS and BM25 take 0.3 s
             return replace(Calibration.from_embeddings(example.name, embeddings), example=True)
 
-        return self._once(CALIBRATION, encoder, draw)
+        return self._once("random pairs", encoder, draw)
 
     def scale(self, encoder: "Encoder", corpus: IndexedCorpus | None = None) -> Scale:
         """What this encoder's scores mean: random pairs as in `calibration`, and the reference pairs."""
@@ -80,7 +79,7 @@ class ExampleCorpora:
             unit = unit_rows(self._embedder.embed(encoder, [sentence for pair in pairs for sentence in pair]))
             return np.sort(np.einsum("nd,nd->n", unit[0::2], unit[1::2]))
 
-        return self._once(REFERENCES, encoder, lambda: References(*map(cosines, reference_pairs(self._limits))))
+        return self._once("reference pairs", encoder, lambda: References(*map(cosines, reference_pairs(self._limits))))
 
     def _once(self, name: str, encoder: "Encoder", make: Callable[[], Made]) -> Made:
         """What is kept under this name for this encoder, made at its first use."""

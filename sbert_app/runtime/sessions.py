@@ -17,7 +17,6 @@ SMALL_BYTES = 100_000  # of a session that holds no corpus nor other data, only 
 RESUME_SECONDS = 1.5
 ARRIVAL_SECONDS = 10  # a click on a page that has just been loaded waits this long for the session of the page
 ENDED = "This session has ended. Reload the page, or index the corpus again."
-OPENING = "The page is still opening: try again in a moment."  # its session is on the way
 
 
 class Sessions:
@@ -75,7 +74,7 @@ class Sessions:
             if found is not None:
                 return found
             time.sleep(0.05)
-        raise UserError(OPENING)
+        raise UserError("The page is still opening: try again in a moment.")
 
     def leave(self, connection: str) -> None:
         """A connection was closed: stop its work now, drop its data after GRACE_SECONDS."""
@@ -154,10 +153,7 @@ class Sessions:
 
 
 class SessionKey:
-    """What a page holds instead of its session, which may end meanwhile. id: "" until the page has arrived.
-
-    No dataclass: of one, Gradio would copy all fields.
-    """
+    """A page's hold on its session, which may end. id: "" until the page arrives. No dataclass: Gradio would copy all fields."""
 
     def __init__(self, sessions: Sessions, session_id: str = "") -> None:
         self._sessions, self.id = sessions, session_id

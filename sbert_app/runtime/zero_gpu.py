@@ -49,7 +49,6 @@ WORTH = 2.0  # seconds of work on the CPU, from which on a GPU is asked for
 RACE_SECONDS, CONCLUSION = 30.0, 10.0  # of a race beside the cross-encoder's; of a run after its last update
 CPU, GPU = "CPU", "GPU"
 FIRST_RATES = {CPU: 30_000.0, GPU: 100_000.0}  # characters a second, until a model's own rate is measured
-GOES_ON = "ZeroGPU lends no GPU: {} The CPU goes on; nothing is lost."
 
 
 class ZeroGpu(Device):
@@ -135,7 +134,7 @@ class ZeroGpu(Device):
         except Exception as error:
             # No seconds left, no GPU free, a worker that was ended; if it is our fault, the CPU meets it too.
             reason = first_line(Exception(getattr(error, "message", error))).rstrip(".")
-            lent.refused = GOES_ON.format(f"{reason}.")
+            lent.refused = f"ZeroGPU lends no GPU: {reason}. The CPU goes on; nothing is lost."
             log.warning(lent.refused)
             self.tell(lent.refused)
         finally:
