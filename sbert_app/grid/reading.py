@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
@@ -23,9 +23,6 @@ from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labell
 from sbert_app.labelled.queries import read_answers, read_judgements, read_queries
 from sbert_app.settings import ASSETS, Limits
 from sbert_app.tables import Table, read_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FILES = ("*.csv", "*.tsv", "*.jsonl", "*.parquet", "*.csv.gz", "*.tsv.gz", "*.jsonl.gz")
 SUBSETS = ("subset", "genre", "topic")  # names of a column of subsets
@@ -130,7 +127,7 @@ def read_folder(folder: Path, limits: Limits) -> Iterator[DataSet | UserError]:
                 yield UserError(f"{name}: {error}")
 
 
-def _parts(tables: dict[Path, Table], wanted: Callable[["pd.DataFrame"], bool]) -> list[dict[str, Path]]:
+def _parts(tables: dict[Path, Table], wanted: Callable[[pd.DataFrame], bool]) -> list[dict[str, Path]]:
     """Of files named X_train, X_test and X_dev, by the last word; only those with a file to learn from and wanted content."""
     sets: dict[Path, dict[str, Path]] = {}
     for path, table in tables.items():
@@ -140,7 +137,7 @@ def _parts(tables: dict[Path, Table], wanted: Callable[["pd.DataFrame"], bool]) 
     return [parts for parts in sets.values() if "train" in parts]
 
 
-def _labelled(frame: "pd.DataFrame") -> bool:
+def _labelled(frame: pd.DataFrame) -> bool:
     """Whether these are pairs with labels."""
     with suppress(UserError):  # no columns of sentences
         return has_pairs(frame) and guess_mapping(frame).kind == "labelled"
