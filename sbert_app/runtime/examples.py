@@ -103,7 +103,6 @@ class ExampleCorpora:
         def read() -> tuple[Corpus, Vectors]:
             table = self.table(name)
             corpus = read_corpus(table, [guess_column(table.frame)], self._limits)
-            corpus = replace(corpus, first_query=FIRST_QUERIES.get(name, ""))
-            return corpus, self._embedder.embed(encoder, corpus.sentences)
+            return replace(corpus, first_query=FIRST_QUERIES.get(name, "")), self._embedder.embed(encoder, corpus.sentences)
 
         return self._once(f"embeddings of {name}", encoder, read)
