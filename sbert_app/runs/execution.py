@@ -15,13 +15,13 @@ from sbert_app.labelled.splits import Split
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import FINISHED, STOPPED, Baseline, DevScore, Event, Kept, Loss, Parts, RunResult
-from sbert_app.runs.result import against, card_facts, harm, head_accuracy, look, predictions
+from sbert_app.runs.result import against, card_facts, harm, head_accuracy, look
 from sbert_app.runs.run import Run
 from sbert_app.runs.sealed_files import BEST, CHECKPOINT
 from sbert_app.runs.trials import Loader, Trials, Work
 from sbert_app.step import each_within
 from sbert_app.storage import DamagedError, atomic_folder, discard
-from sbert_app.training.crossing import PairTrainee, check_fits
+from sbert_app.training.crossing import PairTrainee, check_fits, predictions
 from sbert_app.training.objectives import Classification, save_head
 from sbert_app.training.siamese import Siamese, finish
 from sbert_app.training.trainee import BatchLoss, Evaluation

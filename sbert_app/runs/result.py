@@ -8,7 +8,7 @@ import numpy as np
 
 from sbert_app.evaluation.agreement import neighbours_moved
 from sbert_app.evaluation.metrics import examples_needed
-from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR, WORSE, Verdict, judge, predict
+from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR, WORSE, Verdict, judge
 from sbert_app.labelled.example_set import Examples, shared_warning
 from sbert_app.labelled.examples import general_pairs
 from sbert_app.labelled.splits import Split
@@ -41,23 +41,11 @@ class Look:
 
 def look(model: "Trained", held_out: Examples, hardware: "Hardware") -> Generator[None, None, Look]:
     """Compute the held-out and the general examples. Yields between batches."""
+    from sbert_app.training.crossing import predictions
+
     columns, predicted = yield from predictions(model, held_out, hardware)
     _, general = yield from predictions(model, general_pairs(), hardware)
     return Look(columns, predicted, general)
-
-
-def predictions(
-    model: "Trained", examples: Examples, hardware: "Hardware"
-) -> Generator[None, None, tuple[Sequence[Vectors], Array]]:
-    """The embeddings of each column, none of a cross-encoder, and the scores, (n,). Yields between batches."""
-    from sbert_app.models.cross_encoder import CrossEncoder
-    from sbert_app.training.crossing import score
-    from sbert_app.training.siamese import embed
-
-    if isinstance(model, CrossEncoder):
-        return (), (yield from score(model, examples, hardware))
-    columns = yield from embed(model, examples, hardware)
-    return columns, predict(examples.kind, columns, model.similarity)
 
 
 def harm(before: Look, after: Look) -> Harm:

@@ -13,9 +13,8 @@ from sbert_app.labelled.splits import Split
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import CurveBegun, Event, LearningCurve, Tried
-from sbert_app.runs.result import predictions
 from sbert_app.runs.run import Run
-from sbert_app.training.crossing import PairTrainee, Trained, build_trainee
+from sbert_app.training.crossing import PairTrainee, Trained, build_trainee, predictions
 from sbert_app.training.siamese import Siamese, finish
 from sbert_app.training.trainee import Evaluation
 from sbert_app.training.trainer import Trainer

@@ -1,6 +1,6 @@
 """Training of a cross-encoder: both sentences of a pair go through the network together, its score learns to equal the label."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from sbert_app.errors import UserError
-from sbert_app.evaluation.verdict import METRICS, measure
+from sbert_app.evaluation.verdict import METRICS, measure, predict
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
@@ -20,7 +20,7 @@ from sbert_app.training.objectives import COSINE, build_objective
 from sbert_app.training.options import PAIR_OBJECTIVE, ObjectiveOptions, check_of_similarity
 from sbert_app.training.siamese import Siamese, Vocabulary, gather
 from sbert_app.training.trainee import Trainee
-from sbert_app.vectors import Array, Rows
+from sbert_app.vectors import Array, Rows, Vectors
 
 Trained = Encoder | CrossEncoder
 
@@ -82,10 +82,16 @@ def build_trainee(
     return Siamese(model, build_objective(objective, model.dim, len(train.labels), options, similarity), train, dev)
 
 
-def score(cross: CrossEncoder, examples: Examples, hardware: Hardware) -> Generator[None, None, Array]:
-    """Score the pairs, (n,). Yields between batches, as `embed`."""
-    batches = each_within(hardware.autocast, cross.stream(pairs_of(examples)))
-    return (yield from gather(batches, len(examples), 1))[:, 0].astype(float)
+def predictions(model: Trained, examples: Examples, hardware: Hardware) -> Generator[None, None, tuple[Sequence[Vectors], Array]]:
+    """The embeddings of each column, none of a cross-encoder, and the scores, (n,). Yields between batches."""
+    if isinstance(model, CrossEncoder):
+        batches = each_within(hardware.autocast, model.stream(pairs_of(examples)))
+        return (), (yield from gather(batches, len(examples), 1))[:, 0].astype(float)
+    columns = []
+    for sentences in examples.sentences:
+        batches = each_within(hardware.autocast, model.stream(sentences))
+        columns.append((yield from gather(batches, len(sentences), model.dim)))
+    return columns, predict(examples.kind, columns, model.similarity)
 
 
 def pairs_of(examples: Examples) -> list[Pair]:

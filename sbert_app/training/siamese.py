@@ -11,9 +11,7 @@ from sbert_app.evaluation.verdict import primary_metric
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.forward import at_once
-from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.poly_encoder import PolyEncoder
-from sbert_app.step import each_within
 from sbert_app.training.objectives import Classification, Guided, MultipleNegativesRanking
 from sbert_app.training.trainee import Trainee
 from sbert_app.vectors import Batches, Rows, Vectors
@@ -134,15 +132,6 @@ def without_repeats(batches: Sequence[Rows], keys: Sequence[Sequence[Hashable]])
         arranged.append(np.array(chosen + later[:missing], dtype=np.int64))
         pending = later[missing:]
     return arranged
-
-
-def embed(encoder: Encoder, examples: Examples, hardware: Hardware) -> Generator[None, None, list[Vectors]]:
-    """Embed each sentence column, (n, dim). Yields between batches, so that other jobs may use the device."""
-    columns = []
-    for sentences in examples.sentences:
-        batches = each_within(hardware.autocast, encoder.stream(sentences))
-        columns.append((yield from gather(batches, len(sentences), encoder.dim)))
-    return columns
 
 
 def gather(batches: Batches, count: int, dim: int) -> Generator[None, None, Vectors]:
