@@ -71,12 +71,8 @@ def compare(call: Call, options: CompareOptions) -> Steps:
             verdicts[name] = judge(examples.kind, before, after, examples.gold)
     least = -math.inf if options.fail_below is None else options.fail_below
     failed = [n for n, verdict in verdicts.items() if verdict.word == WORSE or 100 * verdict.changes[0].difference.value < least]
-    summary = {
-        "passed": not failed,
-        "failed": failed,
-        **{name: _facts(verdict) for name, verdict in verdicts.items()},
-        "notes": notes,
-    }
+    facts = {name: _facts(verdict) for name, verdict in verdicts.items()}
+    summary = {"passed": not failed, "failed": failed, **facts, "notes": notes}
     lines = [_line(name, verdict) for name, verdict in verdicts.items()]
     limit = "" if options.fail_below is None else f", or changed by less than {least:+g}"
     ending = f"Failed on {' and '.join(failed)}: worse{limit}." if failed else "Passed."

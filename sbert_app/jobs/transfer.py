@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from sbert_app.grid.classes import Classes, measures_of
 from sbert_app.grid.loading import of_encoder
@@ -13,9 +12,6 @@ from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labell
 from sbert_app.runtime.line import place_in_line
 from sbert_app.step import Step
 from sbert_app.tables import Table
-
-if TYPE_CHECKING:
-    from sbert_app.training.transfer import Transfer
 
 
 @dataclass(frozen=True)
@@ -42,8 +38,9 @@ def transfer(call: Call, options: TransferOptions) -> Steps:
         classes); folds (the accuracy of each), l2 (the weight decay chosen; of the quick form c), quick, protocol, sentences,
         classes, seconds, notes (how the files were read, and what was left out).
     """
-    bench, stop, task = call.bench, call.stop, Classes("", _read(call, options), options.quick)
-    yield from map(Step, task.data.notes)
+    bench, stop, data = call.bench, call.stop, _read(call, options)
+    task = Classes("", data, options.quick)
+    yield from map(Step, data.notes)
     system = of_encoder(bench, bench.registry.encoder(options.model), tick=stop.tick)
     with bench.lines.corpora.join(stop) as waiting:
         yield from (Step(place_in_line(before, "job")) for before in waiting)
@@ -54,19 +51,6 @@ def transfer(call: Call, options: TransferOptions) -> Steps:
         yield Step("Training the classifiers, the quick form" if options.quick else "Training the classifiers")
         learnt = task.learnt(system, features, stop.tick)
         seconds = {"embedding": embedded - start, "classifiers": time.perf_counter() - embedded}
-    yield _outcome(options, task.data, learnt, seconds)
-
-
-def _read(call: Call, options: TransferOptions) -> LabelledSentences:
-    """The tables, with guessed columns where none is named; as pairs if they hold pairs and no text column is named."""
-    table, limits = call.required_table(), call.bench.settings.limits
-    if not options.text_column and has_pairs(table.frame):
-        return read_labelled_pairs(table, limits, options.label_column, options.test, options.dev)
-    return read_labelled_sentences(table, limits, options.text_column, options.label_column, options.test, options.dev)
-
-
-def _outcome(options: TransferOptions, data: LabelledSentences, learnt: "Transfer", seconds: dict[str, float]) -> Outcome:
-    chosen: dict[str, Any] = {"l2": [], "c": []} | {"c" if options.quick else "l2": learnt.chosen}
     f1 = measures_of(data, learnt).get("f1")
     summary = {
         "model": options.model,
@@ -74,7 +58,8 @@ def _outcome(options: TransferOptions, data: LabelledSentences, learnt: "Transfe
         "f1": f1,
         "most_frequent": data.most_frequent,
         "folds": learnt.folds,
-        **chosen,
+        "l2": [] if options.quick else learnt.chosen,
+        "c": learnt.chosen if options.quick else [],
         "quick": options.quick,
         "protocol": learnt.protocol,
         "seconds": seconds,
@@ -87,7 +72,15 @@ def _outcome(options: TransferOptions, data: LabelledSentences, learnt: "Transfe
         f"{100 * data.most_frequent:.2f} ({len(data.sentences):,} {'pairs' if data.partners else 'sentences'}, "
         f"{len(data.classes):,} classes; {learnt.protocol}; {sum(seconds.values()):.1f} s)"
     )
-    return Outcome(summary, [line])
+    yield Outcome(summary, [line])
+
+
+def _read(call: Call, options: TransferOptions) -> LabelledSentences:
+    """The tables, with guessed columns where none is named; as pairs if they hold pairs and no text column is named."""
+    table, limits = call.required_table(), call.bench.settings.limits
+    if not options.text_column and has_pairs(table.frame):
+        return read_labelled_pairs(table, limits, options.label_column, options.test, options.dev)
+    return read_labelled_sentences(table, limits, options.text_column, options.label_column, options.test, options.dev)
 
 
 TRANSFER = Job("transfer", Needs.CLASSES, TransferOptions, transfer, "transfer")
