@@ -101,17 +101,13 @@ def fine_tune(call: Call, options: FineTuneOptions) -> Steps:
 
 
 def plan_of(options: FineTuneOptions, data: TrainingData, adjust: Mapping[str, Any] | None = None) -> Plan:
-    """The preset with what was chosen instead. Raises UserError for an objective or settings that do not fit.
-
-    adjust: settings of the objective, by their names in ObjectiveOptions, as a page sends them; None: the preset's.
-    """
+    """The preset with what was chosen instead. UserError for what does not fit. adjust: values of ObjectiveOptions."""
     examples = data.split.train
     base, encoder = (options.cross_encoder, options.model) if options.cross_encoder else (options.model, "")
-    plan = preset_for(examples, options.preset or QUICK, base, encoder)
+    plan = replace(preset_for(examples, options.preset or QUICK, base, encoder), learning_curve=options.learning_curve)
     numbers = {name: value for name in NUMBERS if (value := getattr(options, name)) is not None}
     if options.objective:
         plan = replace(plan, objective=options.objective, tries=())
-    plan = replace(plan, learning_curve=options.learning_curve)
     try:
         chosen = {name: value for name, value in (adjust or {}).items() if value is not None}
         plan = replace(plan, options=replace(plan.options, **numbers), adjust=replace(plan.adjust, **chosen))
@@ -123,12 +119,9 @@ def plan_of(options: FineTuneOptions, data: TrainingData, adjust: Mapping[str, A
 
 
 def options_of(run: RunState) -> dict[str, Any] | None:
-    """The options that train a finished run again. None if no command can: a run that was stopped, parts of their own, or
-    columns and settings that are no options."""
-    plan, split = run.plan, run.separation
-    if run.result is None or run.info.state == STOPPED or not run.info.file or run.info.named is None:
-        return None
-    if GIVEN in (split.held_out, split.dev):
+    """The options that train a finished run again. None if no command can: stopped, or of parts or columns that are no options."""
+    plan, split, info = run.plan, run.separation, run.info
+    if run.result is None or info.state == STOPPED or not info.file or info.named is None or GIVEN in (split.held_out, split.dev):
         return None
     numbers = {name: getattr(plan.options, name) for name in NUMBERS}
     options = {
@@ -143,7 +136,7 @@ def options_of(run: RunState) -> dict[str, Any] | None:
         like = preset(name, run.kind, run.result.parts.train, plan.base, plan.encoder, plan.tries[:1] == (REFINING,))
         settings = replace(like.options, **numbers)
         if replace(like, objective=plan.objective, options=settings, learning_curve=plan.learning_curve) == plan:
-            return {**options, **run.info.named, "out": "model", "preset": name}
+            return {**options, **info.named, "out": "model", "preset": name}
     return None
 
 

@@ -86,10 +86,7 @@ def read_training_data(table: Table, mapping: ColumnRoles, limits: Limits, choic
 
 
 def _read_part(reading: Reading, table: Table, limits: Limits) -> Reading:
-    """Read another table's examples, with scores on the same scale. Raises UserError if the labels differ.
-
-    Its columns have the same names, or are guessed where it holds the same kind of examples under others.
-    """
+    """Another table's examples, scores on the same scale; columns of other names are guessed. UserError for other labels."""
     mapping = reading.mapping
     if not {*mapping.sentences, *filter(None, [mapping.target])} <= {*table.frame.columns}:
         with suppress(UserError):  # `read_examples` says which column is missing
@@ -99,13 +96,11 @@ def _read_part(reading: Reading, table: Table, limits: Limits) -> Reading:
     examples, other = reading.examples, read.examples
     if [meaning(label, True) for label in other.labels] != [meaning(label, True) for label in examples.labels]:
         raise UserError(f"'{table.name}' has the labels {', '.join(other.labels)}, not {', '.join(examples.labels)}.")
-    (low, high), (other_low, other_high) = examples.score_range, other.score_range
-    targets = other.targets
+    scales = examples.score_range, other.score_range
+    targets, kinds = other.targets, {(sorted(scale) == [0, 1], scale[0] < scale[1]) for scale in scales}
     # Not where only one of them goes from 0 to 1, or is of distances: then the other's own scale is meant.
-    if examples.kind == "scored" and ({low, high} == {0, 1}, low < high) == (
-        {other_low, other_high} == {0, 1},
-        other_low < other_high,
-    ):
+    if examples.kind == "scored" and len(kinds) == 1:
+        (low, high), (other_low, other_high) = scales
         targets = (targets * (other_high - other_low) + other_low - low) / (high - low)
     like = replace(other, targets=targets, labels=examples.labels, positive=examples.positive, score_range=examples.score_range)
     return replace(read, examples=like)

@@ -25,10 +25,7 @@ MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}", re.ASCII)
 
 
 def start(bench: Workbench, data: TrainingData, plan: Plan, owner: str = "", alone: bool = False) -> RunInfo:
-    """Start training in the background and return the new run.
-
-    alone: refuse it while another run of this owner is live, as a hosted app always does.
-    """
+    """Start training in the background. alone: refuse it while another run of this owner is live, as a hosted app always does."""
     limits, planned = bench.settings.limits, len(data.split.train) * plan.options.epochs
     _check_room(bench, owner, alone)
     if planned > limits.trained_examples:
