@@ -1,7 +1,4 @@
-"""The command line: `python -m sbert_app COMMAND`. Results on stdout, progress on stderr.
-
-Each declared job is a command; besides, `index` takes files of any number and size into a collection, or into Parquet files.
-"""
+"""The command line: `python -m sbert_app COMMAND`, each declared job and `index`. Results on stdout, progress on stderr."""
 
 import json
 import os
@@ -25,7 +22,6 @@ if TYPE_CHECKING:  # the other commands start faster without it
 UsageError: Any = typer.BadParameter.__base__  # typer exports the subclass only
 TOKEN = "SBERT_STUDIO_STORE_TOKEN"  # noqa: S105 - the name of a variable
 LINE_SECONDS = 10.0  # between two lines of progress; a stage begins with one
-INCOMPLETE = 1  # exit status: something could not be indexed, the summary names it
 MOST_LISTED = 10
 STORE = "The collection: a folder, FILE.db/NAME, or http://host:19530/NAME of a Milvus server. The token of a server is read from "
 ENGINE = (
@@ -71,7 +67,7 @@ def index(**values: Any) -> None:
             text = json.dumps(summary.to_json(), ensure_ascii=False) if as_json else "\n".join(in_words(summary))
             sys.stdout.write(f"{text}\n")
             if summary.failures:
-                raise typer.Exit(INCOMPLETE)
+                raise typer.Exit(1)
         elif step.stage != stage or now - last > LINE_SECONDS:
             stage, last = step.stage, now
             rows = f": {step.done:,} of about {step.total:,} rows" if step.total else ""

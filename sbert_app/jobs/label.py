@@ -1,7 +1,4 @@
-"""The job label: the pairs of a corpus to label next, what the labels so far say, and their use: training data, or a model at once.
-
-The model is the corpus's with a linear adapter, in a second; both uses are judged by the labels to measure by.
-"""
+"""The job label: the pairs of a corpus to label next, what the labels so far say, and their use: as training data, or a model."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
@@ -44,9 +41,8 @@ NO_MODEL = "No model was made: these labels show no clear gain. Label more pairs
 class LabelOptions:
     answers: dict[str, Any] | None = option(
         f'Answers to pairs asked before, or corrections, by their ids, as in {{"17": "yes"}}. Labels: {", ".join(LABELS)}.',
-        json_object("answers"),
-        None,
-    )
+        json_object("answers"), None,
+    )  # fmt: skip
     labels: Table | None = option(
         "A file of labels: sentence1, sentence2, label. Rows without a label are left out.", upload(), None
     )
@@ -128,18 +124,13 @@ LABEL = Job("label", Needs.CORPUS, LabelOptions, label, "label", collections=Fal
 
 @dataclass(frozen=True)
 class Adapted:
-    """model: its name among the saved ones, "" where none was made, because the labels show no gain, or harm.
-
-    answers: all that were given until then. tried: number of steps -> average precision, cross-validated on the labels to learn
-    from; 0 steps is the model as it is. verdict: on the labels to measure by, None if they are of one kind only.
-    """
+    """The corpus's model with a linear adapter, fitted in a second, and what shows its worth."""
 
     of_corpus: ClassVar[bool] = True
-
-    answers: tuple[Answer, ...]
-    model: str
-    tried: Mapping[int, float]
-    verdict: Verdict | None
+    answers: tuple[Answer, ...]  # all that were given until then
+    model: str  # its name among the saved ones, "" where none was made, because the labels show no gain, or harm
+    tried: Mapping[int, float]  # steps (0: as it is) -> average precision, cross-validated on the labels to learn from
+    verdict: Verdict | None  # on the labels to measure by, None if they are of one kind only
 
     @property
     def better(self) -> bool:
@@ -175,10 +166,7 @@ def train_on(bench: Workbench, session: Session) -> preparing.TrainingData:
 
 
 def adapt(bench: Workbench, session: Session) -> Adapted:
-    """Fit an adapter on the session's labels, and save the model that it makes. Raises UserError for too few labels.
-
-    Asked again with the same labels it gives the same model, if that is still there.
-    """
+    """Fit an adapter on the labels, once for the same ones, and save the model that it makes. Raises UserError for too few."""
     if bench.settings.hosted:
         raise UserError("A hosted app saves no models. Use these labels for a training, and download its model.")
     indexed, current, adapted = session.whole_corpus(), labelling.labelling(session), session.get(Adapted)

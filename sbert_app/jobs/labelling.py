@@ -24,21 +24,16 @@ MOST_SECONDS = 3_600.0
 
 @dataclass(frozen=True)
 class Labelling:
-    """The labels of a session's corpus, and the pair of its sentences that is asked about now, None once all are answered.
-
-    log: where the answers are on disk. graded: whether labels are 0 to 5 instead of yes and no. notes: on the file of labels that
-    was added last, until the next answer.
-    """
+    """The labels of a session's corpus, and the pair of its sentences that is asked about now."""
 
     of_corpus: ClassVar[bool] = True
-
     corpus: Corpus
     pairs: Candidates
-    question: Question | None
-    log: Log = field(compare=False)
+    question: Question | None  # None once all are answered
+    log: Log = field(compare=False)  # where the answers are on disk
     answers: tuple[Answer, ...] = ()
-    graded: bool = False
-    notes: tuple[str, ...] = ()
+    graded: bool = False  # whether labels are 0 to 5 instead of yes and no
+    notes: tuple[str, ...] = ()  # on the file of labels that was added last, until the next answer
 
     def answered(self, answers: Sequence[Answer]) -> "Labelling":
         """With these answers, and the question that follows them."""
@@ -73,7 +68,6 @@ class FormerLabels:
     """The answers on these rows, given while another model had indexed them, until `begin` places them."""
 
     of_corpus: ClassVar[bool] = True
-
     answers: tuple[Answer, ...] = ()
 
 
@@ -114,10 +108,7 @@ def labelling(session: Session) -> Labelling:
 
 
 def answer(session: Session, label: Any, count: Any, seconds: Any = 0.0) -> Labelling:
-    """Answer the question, once it is saved go on to the next.
-
-    label: one of LABELS; count: the answers before, as the page knows them: an answer to another question changes nothing.
-    """
+    """Answer the question and go on. count: of the answers that the page knows: an answer to another question changes nothing."""
     before, label = labelling(session), _checked(label)
     if before.question is None or count != len(before.answers):
         return before

@@ -1,7 +1,4 @@
-"""The job open_collection: open a collection, which other jobs refer to by its id as they do to a corpus.
-
-Any address opens, or, hosted, what the administrator lists.
-"""
+"""The job open_collection: open a collection, which other jobs refer to by its id as they do to a corpus."""
 
 from dataclasses import dataclass
 
@@ -87,12 +84,9 @@ def open_address(bench: Workbench, session: Session, address: str) -> OpenCollec
 
 
 def open_key(bench: Workbench, session: Session, key: str) -> bool:
-    """Open the listed collection that a page's address names; False for anything else.
-
-    Never any other: a link from elsewhere must not make the app connect to an address of its choice.
-    """
+    """Open the listed collection that a page's address names; False for anything else."""
     name = key.removeprefix(KEY)
-    if key == name or name not in listed(bench.settings):
+    if key == name or name not in listed(bench.settings):  # a link must not make the app connect to an address of its choice
         return False
     try:
         open_address(bench, session, name)
@@ -107,14 +101,11 @@ def key_of(opened: OpenCollection) -> str:
 
 
 def listed(settings: Settings) -> dict[str, str]:
-    """The addresses of the collections that the app offers, by name; a name that occurs again gets a number.
-
-    Raises UserError if a hosted app is to offer a Milvus Lite file: that is for one process and one visitor.
-    """
+    """The addresses of the collections that the app offers, by name; a name that occurs again gets a number. Raises UserError."""
     named: dict[str, str] = {}
     for address in settings.collections:
         own = name_of(address)
-        if settings.hosted and parse(address).is_local_milvus:
+        if settings.hosted and parse(address).is_local_milvus:  # which is for one process and one visitor
             raise UserError(
                 f"SBERT_STUDIO_COLLECTIONS lists '{own}' in a Milvus Lite file, which a hosted app cannot offer. "
                 "Name a folder or a Milvus server."

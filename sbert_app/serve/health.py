@@ -1,7 +1,4 @@
-"""`/healthz`, `/readyz` and, when switched on, `/metrics`: whether the app is alive, ready, and what it does. No word of a visitor.
-
-How often and how long jobs run is counted as their lines are logged; all else is read from the workbench when it is asked for.
-"""
+"""`/healthz`, `/readyz` and, when switched on, `/metrics`: whether the app lives, is ready, what it does. No word of a visitor."""
 
 import logging
 from collections import Counter
@@ -55,7 +52,7 @@ def metrics(bench: Workbench) -> Callable[[Request], Response]:
 
 
 class JobCounts(logging.Handler):
-    """Counts the jobs that are logged, and their seconds, waiting included."""
+    """Counts the jobs as their lines are logged, and their seconds, waiting included."""
 
     def __init__(self, registry: Any) -> None:
         import prometheus_client as prometheus

@@ -138,10 +138,8 @@ def has_key(request: Request, key: str) -> bool:
 
 
 async def read_body(request: Request) -> bytes:
-    """The body, at most MOST_BYTES. Raises RefusedError for a longer or a slow one, and for what is not sent as JSON.
-
-    The type matters: a form of a web page elsewhere cannot send it.
-    """
+    """The body, at most MOST_BYTES. Raises RefusedError for a longer or a slow one, and for what is not sent as JSON."""
+    # The type matters: a form of a web page elsewhere cannot send it.
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise RefusedError("Send JSON, with the header Content-Type: application/json.", status=415)
     body, size = bytearray(), 0

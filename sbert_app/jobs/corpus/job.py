@@ -157,10 +157,7 @@ def _step(stage: str, corpus: Corpus) -> Step[IndexedCorpus]:
 
 
 def _index(bench: Workbench, session: Session | None, corpus: Corpus, model: str, stop: Stop) -> Iterator[Step[IndexedCorpus]]:
-    """Load the corpus from the library, or encode and index it; the last step has it or is `stopped`.
-
-    session: where a large corpus is opened at once.
-    """
+    """Load the corpus, or encode and index it, as `index`. session: where a large corpus is opened at once."""
     yield _step("Loading the model", corpus)
     encoder = bench.registry.encoder(model)
     start = time.perf_counter()

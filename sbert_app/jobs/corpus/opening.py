@@ -104,14 +104,11 @@ def delete_saved(bench: Workbench, corpus_id: str) -> None:
 
 
 def open_key(bench: Workbench, session: Session, key: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus | None:
-    """Open the corpus that an address of this app names: an example or, not hosted, a saved corpus. None for any other name.
-
-    A saved corpus has its id as key; by its file's name, the newest one of that name opens.
-    """
+    """Open what an address of this app names: an example or, not hosted, a saved corpus by id or by its file's name; else None."""
     try:
         if key in bench.examples.names():
             return open_example(bench, session, key, model)
-        named = (entry.id for entry in saved_corpora(bench) if entry.name == key and not entry.damaged)
+        named = (entry.id for entry in saved_corpora(bench) if entry.name == key and not entry.damaged)  # newest first
         return open_saved(bench, session, next(named, key))
     except UserError:
         return None

@@ -34,14 +34,11 @@ class Needs(Enum):
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a job: the workbench, its stop, and input.
-
-    session: empty, unless the job needs a corpus. table, columns: only where it needs them.
-    """
+    """One call of a job: the workbench, its stop, and input, as far as it needs any."""
 
     bench: Workbench
     stop: Stop = field(default_factory=Stop)
-    session: Session = field(default_factory=Session)
+    session: Session = field(default_factory=Session)  # with its corpus
     table: Table | None = None
     columns: list[str] = field(default_factory=list)
     folder: Callable[[], Path] | None = None  # creates the folder for an endpoint's download
@@ -86,17 +83,14 @@ def outcome_of(steps: Steps, show: Callable[[Step[Any]], None] = lambda step: No
 
 @dataclass(frozen=True)
 class Job:
-    """A declared job. name: its endpoint; command: its shell command, "" for none.
+    """A declared job."""
 
-    quick: it shares Gradio's concurrency limit; other jobs have none, as they wait in the lines of the workbench.
-    """
-
-    name: str
+    name: str  # of its endpoint
     needs: Needs
     options: type[Any]
     run: Callable[[Call, Any], Steps]
-    command: str = ""
-    quick: bool = False
+    command: str = ""  # in the shell, "" for none
+    quick: bool = False  # shares Gradio's concurrency limit; other jobs have none, as they wait in the lines of the workbench
     streams: bool = False  # the endpoint sends the steps too
     collections: bool = True  # of the jobs that need a corpus: whether it may be a collection
     makes_file: bool = False

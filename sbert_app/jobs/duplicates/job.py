@@ -128,12 +128,10 @@ class SecondOpinion:
 
 
 def mine(bench: Workbench, session: Session) -> Iterator[Step[Mined]]:
-    """Mine the session's corpus; the result of the last step stays in the session until another corpus is opened.
-
-    One that the model has not read whole is mined at once, for copies and texts of the same words; its indexing is in the queue.
-    """
+    """Mine the session's corpus; the result of the last step stays in the session until another corpus is opened."""
     indexed = session.corpus()
     work = _mined(bench, indexed, session.get(OpenCollection))
+    # One that is still being read is mined at once, for copies and texts of the same words: its indexing is in the queue.
     yield from kept(session, session.begin(MINING), work) if indexed.growing else in_line(bench, session, MINING, work)
 
 
@@ -160,7 +158,6 @@ class KeptRows:
     """The rows of groups that a visitor keeps whole, counted from 0, under each index of these rows."""
 
     of_corpus: ClassVar[bool] = True
-
     rows: frozenset[int] = frozenset()
 
 
@@ -194,10 +191,7 @@ def keep_group(session: Session, threshold: float, centre: object, whole: object
 def score_borderline(
     bench: Workbench, session: Session, threshold: float, count: int = MOST_SCORED, cross_encoder: str = DEFAULT_CROSS_ENCODER
 ) -> tuple[list[SentencePair], SecondOpinion]:
-    """Borderline pairs with a cross-encoder's scores; its own earlier ones are reused, another model's are dropped.
-
-    Raises UserError for a model that gives no single score.
-    """
+    """Borderline pairs with a cross-encoder's scores; its own earlier ones are reused. UserError for a model without a score."""
     pairs = findings_of(session, threshold).borderline(count)
     stop = session.begin(SCORING)
     cross = bench.registry.pair_scorer(cross_encoder)

@@ -40,18 +40,14 @@ class Match:
 
 @dataclass(frozen=True)
 class FileOverlap:
-    """The overlap of another file with the corpus, and seconds by stage.
-
-    closest, scores, same: for each row of the file its closest row in the corpus, the cosine, and whether both have the same text,
-    (m,) each.
-    """
+    """The overlap of another file, of m rows, with the corpus."""
 
     indexed: IndexedCorpus
     other: Corpus
-    closest: Integers
-    scores: Vectors
-    same: Mask
-    seconds: dict[str, float] = field(default_factory=dict)
+    closest: Integers  # (m,), the closest row in the corpus
+    scores: Vectors  # (m,), its cosine
+    same: Mask  # (m,), whether both have the same text
+    seconds: dict[str, float] = field(default_factory=dict)  # by stage
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
     def summary(self, threshold: float) -> dict[str, Any]:
@@ -95,10 +91,7 @@ def find_overlap(indexed: IndexedCorpus, other: Corpus, vectors: Vectors) -> Ite
 
 
 def compare_file(bench: Workbench, session: Session, table: Table) -> Iterator[Step[FileOverlap]]:
-    """Embed another file's sentences with the corpus's model and look them up. Columns: as in the corpus, else guessed.
-
-    The last step has the result, which stays in the session, or is `stopped`.
-    """
+    """Embed another file's sentences, in the corpus's columns, else guessed ones, and look them up. Ends as `kept`."""
     indexed = session.whole_corpus()
     refuse_collection(session.get(OpenCollection), "A comparison with another file")
     columns = list(indexed.corpus.columns)

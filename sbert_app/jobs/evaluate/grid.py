@@ -89,13 +89,10 @@ def fill(bench: Workbench, grid: Grid, choice: Choice, stop: Stop) -> Iterator[S
 
 
 def upload(bench: Workbench, session: Session, path: Path, name: str) -> DataSet:
-    """Read a file and add it to the visitor's data sets, replacing one of the same name. Raises UserError.
-
-    Judged queries are ranked over the open corpus.
-    """
+    """Read a file and add it to the visitor's data sets, replacing one of the same name. Raises UserError."""
     limits, indexed = bench.settings.limits, session.get(IndexedCorpus)
-    table, corpus = read_table(path, limits, name), indexed.corpus if indexed else None
-    data = read_data_set(table, limits, plain_name(name), corpus=corpus)
+    corpus = indexed.corpus if indexed else None  # over which judged queries are ranked
+    data = read_data_set(read_table(path, limits, name), limits, plain_name(name), corpus=corpus)
 
     def added(before: Uploaded | None) -> Uploaded:
         others = [other for other in (before or Uploaded()).data_sets if other.name != data.name]

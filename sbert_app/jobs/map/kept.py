@@ -1,7 +1,6 @@
 """What a session has of a map: before it is drawn, the map, what is selected on it, the names that its visitor gave to clusters.
 
-The same clustering has these names again when its corpus is opened or drawn again; with a saved corpus they are on disk, beside how
-the clusters were chosen that were named last: its first map has these.
+The same clustering has these names again; with a saved corpus they are on disk, beside how the clusters named last were chosen.
 """
 
 import hashlib
@@ -76,10 +75,7 @@ def other_models(bench: Workbench, session: Session, model: str) -> list[str]:
 
 
 def preview(bench: Workbench, session: Session, model: str = DEFAULT_ENCODER) -> Points2D | None:
-    """The first two principal components of the session's corpus, computed in milliseconds; None if the session has a map.
-
-    Of a corpus that is still being read, those of its static vectors: a sketch.
-    """
+    """Two principal components of the open corpus, or of its static vectors while it is read; None if there is a map."""
     if session.get(CorpusMap) is not None:
         return None
     indexed = mapped_corpus(bench, session, model)

@@ -38,9 +38,8 @@ class SearchOptions:
     top: int = option("Number of hits, each of another text.", whole("number of hits", 1, "hits"), 10)
     filters: dict[str, Any] | None = option(
         'A JSON object: column to value, list of values, {"contains": text}, or {"from": low, "to": high}.',
-        json_object("filter"),
-        None,
-    )
+        json_object("filter"), None,
+    )  # fmt: skip
     hybrid: bool = option("The same as the ranking hybrid.", flag("hybrid"), False)
     rerank: bool = option(
         "Order the best 30 hits, or all that are asked for, by a cross-encoder: it reads query and text together.",
@@ -142,10 +141,9 @@ def beside(bench: Workbench, session: Session, other: str, asked: SearchOptions)
 def more_like(
     bench: Workbench, session: Session, row: int | None, asked: SearchOptions, passage: int | None = None
 ) -> SearchResult:
-    """Find the sentences closest to a row of the corpus (numbered as in the file), without the row itself, instead of to the query.
+    """Find the sentences closest to a row, numbered as in the file, of a collection by its id, instead of to the query.
 
-    Of a collection the id of the row is meant, which for its first file is that number. passage: the first character of the passage
-    of a long text that is meant instead of its beginning.
+    passage: the first character of the passage of a long text that is meant instead of its beginning.
     """
     opened = _opened(session)
     most = MOST_ID if isinstance(opened, OpenCollection) else int(opened.corpus.rows[-1])

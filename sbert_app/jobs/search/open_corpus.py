@@ -1,7 +1,4 @@
-"""The open corpus as Search has it, besides the hits: how it can be searched, what to mind, and judgements of its hits, by click.
-
-As a file, judgements are what Evaluation measures rankings by.
-"""
+"""The open corpus as Search has it, besides the hits: how it can be searched, what to mind, and judgements of its hits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,17 +39,13 @@ def encoder_of(bench: Workbench, session: Session) -> "Encoder":
 
 @dataclass(frozen=True)
 class Offered:
-    """What an open corpus can be searched with.
+    """What an open corpus can be searched with."""
 
-    former_model: of the index before, or ""; rerankers: cross-encoders at hand that may rank answers; rankings: of RANKINGS.
-    columns: how rows can be filtered. sampled: of a collection, the rows of the sample that values are counted in, else 0.
-    """
-
-    former_model: str
-    rerankers: Sequence[str]
-    rankings: Sequence[str]
-    columns: Sequence[FilterColumn]
-    sampled: int = 0
+    former_model: str  # of the index before, or ""
+    rerankers: Sequence[str]  # cross-encoders at hand that may rank answers
+    rankings: Sequence[str]  # of RANKINGS
+    columns: Sequence[FilterColumn]  # how rows can be filtered
+    sampled: int = 0  # of a collection, the rows of the sample that values are counted in
 
 
 def offered(bench: Workbench, session: Session) -> Offered:
@@ -156,7 +149,6 @@ class Judgements:
     """Grades of a visitor by query and row of the file, in the order in which they were given first."""
 
     of_corpus: ClassVar[bool] = True
-
     grades: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
     def judged(self, query: str, row: int, grade: int | None) -> "Judgements":
@@ -194,7 +186,7 @@ def judgements(session: Session) -> Judgements:
 
 
 def as_csv(session: Session) -> str:
-    """One line for each judgement: query, row, relevance, sentence. Raises UserError without any."""
+    """Judgements as Evaluation measures rankings by them: query, row, relevance, sentence. Raises UserError without any."""
     corpus, grades = session.corpus().corpus, judgements(session).grades
     if not grades:
         raise UserError("Nothing is judged yet. Tick “Judge these hits” and say which of them answer the query.")

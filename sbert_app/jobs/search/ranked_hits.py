@@ -46,10 +46,7 @@ def different_texts(rank: Callable[[int], tuple[IndexedCorpus, Ranking]], wanted
 
 
 def at_least(query: str, indexed: IndexedCorpus, vector: Vectors, filters: Mapping[str, Any], least: float) -> SearchResult:
-    """Every text whose cosine with a unit query vector, (dim,), is at least `least`, and all its rows that fit.
-
-    Raises UserError for more than MOST_ROWS rows, and before the model has read all rows.
-    """
+    """Every text with a cosine of at least `least`, and all its rows that fit. vector: a unit one, (dim,). Raises UserError."""
     if indexed.growing:
         raise UserError(indexed.growing.refusal)
     ranked = indexed.rank(vector, query, len(indexed.corpus), filters)

@@ -80,18 +80,15 @@ def why_not(bench: Workbench, session: Session, asked: WhyNotOptions) -> Miss:
 
 @dataclass(frozen=True)
 class _Search:
-    """The search that missed the row. vector: of the query, (dim,); mask: which rows fit the filters, (n,), None without.
-
-    As its hits, ranks count each text once, though several rows have it.
-    """
+    """The search that missed the row. As its hits, ranks count each text once, though several rows have it."""
 
     indexed: IndexedCorpus
     query: str
-    vector: Vectors
+    vector: Vectors  # of the query, (dim,)
     top: int
     filters: Mapping[str, Any]
     ranking: str
-    mask: Mask | None
+    mask: Mask | None  # which rows fit the filters, (n,), None without
 
     @property
     def depth(self) -> int:

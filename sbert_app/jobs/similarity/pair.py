@@ -23,20 +23,16 @@ LEAVE_ONE_OUT_WORDS = 64  # leave-one-out costs two forward passes per word: lon
 
 @dataclass(frozen=True)
 class ModelScore:
-    """Another model's score of the same two sentences: a cross-encoder's score or another encoder's cosine.
-
-    `milliseconds` are those of the model alone, without waiting. A cross-encoder has no scale, but `trained_for` and `bounds`: the
-    lowest and the highest score, None for logits.
-    """
+    """Another model's score of the same two sentences: a cross-encoder's score or another encoder's cosine."""
 
     model: str
     score: float
-    milliseconds: float
+    milliseconds: float  # of the model alone, without waiting
     kind: str = "encoder"
-    trained_for: str = ""
-    bounds: Bounds | None = None
+    trained_for: str = ""  # of a cross-encoder
+    bounds: Bounds | None = None  # of a cross-encoder: the lowest and the highest score, None for logits
     in_words: str = ""
-    scale: Scale | None = None
+    scale: Scale | None = None  # of an encoder
 
 
 @dataclass(frozen=True)
@@ -70,10 +66,9 @@ def compare(
     other: str = "",
     wait: bool = True,
 ) -> Comparison:
-    """Score two sentences and explain the score. Raises UserError for an unknown model.
+    """Score two sentences, explain the score, and add those of a cross-encoder and of another encoder, where named.
 
-    cross_encoder, other: a cross-encoder or poly-encoder and an encoder that score the pair too. wait: False leaves out the
-    bundled cross-encoder until the app has loaded it in the background.
+    wait: False leaves out the bundled cross-encoder until the app has loaded it in the background.
     """
     pair = sentence1, sentence2
     compared = _explained(bench, session, pair, bench.registry.encoder(model))
