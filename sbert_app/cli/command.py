@@ -40,29 +40,22 @@ def named(name: str, kind: Any, about: str, default: Any, flag: str = "") -> ins
     return parameter(name, kind, typer.Option(flag or f"--{name.replace('_', '-')}", help=about), default)
 
 
-def optional_file(about: str) -> inspect.Parameter:
-    """The file that a command reads, where it can do without."""
-    return parameter("file", Path | None, typer.Argument(help=about), None)
-
-
 FILE = parameter("file", Path, typer.Argument(help=FORMATS))
 COLUMN = named("column", list[str] | None, "Text column; repeat to join several. Default: guessed.", None)
 JSON = named("json", bool, "Print exactly one JSON object.", False)
 SUBJECTS: dict[Needs, list[inspect.Parameter]] = {
     Needs.NOTHING: [],
     Needs.CORPUS: [
-        optional_file(f"{FORMATS} Or none, with --store."),
+        parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Or none, with --store."), None),
         COLUMN,
         named("indexed_with", str, "The encoder: bundled, saved, a Hub name, or a folder.", DEFAULT_ENCODER, "--model"),
         named("mends", str, TO_MEND, "", "--mend"),
         named("store", str | None, "Instead of a file, a collection: a folder, FILE.db/NAME or http://host:port/NAME.", None),
     ],
     Needs.SENTENCES: [FILE, COLUMN],
-    Needs.EXAMPLE: [optional_file(f"{FORMATS} Default: the example tickets."), COLUMN],
-    Needs.PAIRS: [FILE],
-    Needs.LABELLED: [FILE],
-    Needs.CLASSES: [FILE],
-    Needs.DATA_SET: [optional_file(f"{FORMATS} Or none, with --data.")],
+    Needs.EXAMPLE: [parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Default: the example tickets."), None), COLUMN],
+    **dict.fromkeys((Needs.PAIRS, Needs.LABELLED, Needs.CLASSES), [FILE]),
+    Needs.DATA_SET: [parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Or none, with --data."), None)],
 }
 
 

@@ -12,18 +12,12 @@ import numpy as np
 from sbert_app.evaluation.agreement import label_agreement
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import option, output, text
+from sbert_app.labelled import pair_columns
 from sbert_app.labelled import scored_pairs as wording
 from sbert_app.labelled.columns import ColumnRoles
 from sbert_app.labelled.example_set import digests, trained_on
 from sbert_app.labelled.examples import Reading, check_columns, read_examples
-from sbert_app.labelled.pair_columns import (
-    PairColumns,
-    PairLabels,
-    choose_pair_columns,
-    entailment,
-    guess_pair_columns,
-    read_pair_labels,
-)
+from sbert_app.labelled.pair_columns import PairColumns, PairLabels
 from sbert_app.labelled.scored_pairs import ScoredPairs, ShownPair
 from sbert_app.runtime.line import Stop, place_in_line
 from sbert_app.runtime.session import Session
@@ -66,7 +60,7 @@ def score_pairs(call: Call, options: ScorePairsOptions) -> Steps:
         (row, score; null for more than 100 rows: they are in the file); and a csv file with one more column, the score.
     """
     table, scored = call.required_table(), None
-    columns = choose_pair_columns(table.frame, options.first_column, options.second_column, options.label_column)
+    columns = pair_columns.choose_pair_columns(table.frame, options.first_column, options.second_column, options.label_column)
     for step in _steps(call.bench, table, _read(call.bench, table, columns), options.model, call.stop):
         if (scored := step.result) is None:
             yield step
@@ -115,7 +109,7 @@ class PairTable:
 
 def open_pairs(session: Session, table: Table) -> PairColumns:
     """Keep a table in the session. Returns its likely columns."""
-    columns = guess_pair_columns(table.frame)
+    columns = pair_columns.guess_pair_columns(table.frame)
     session.put(PairTable(table))
     return columns
 
@@ -150,8 +144,8 @@ def _read(bench: Workbench, table: Table, columns: PairColumns) -> Usable:
         return reading, None
     check_columns(table, [*columns.sentences, columns.labels])
     cells = dict(zip(table.rows.tolist(), table.frame[columns.labels].tolist(), strict=True))
-    labels, same = [cells[row] for row in reading.examples.rows.tolist()], entailment(table.frame, columns.labels)
-    return reading, read_pair_labels(columns.labels, labels, same)
+    labels, same = [cells[row] for row in reading.examples.rows.tolist()], pair_columns.entailment(table.frame, columns.labels)
+    return reading, pair_columns.read_pair_labels(columns.labels, labels, same)
 
 
 def _steps(

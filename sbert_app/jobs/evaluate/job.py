@@ -167,8 +167,7 @@ def _facts(cell: Cell | str, data: DataSet) -> dict[str, Any]:
     facts |= {"examples": data.size, "sentences": cell.sentences}
     facts |= {"protocol": cell.protocol} if cell.protocol else {}
     facts |= {"intervals": cell.intervals} if cell.intervals else {}
-    facts |= {"seconds": cell.seconds, "day": cell.day, "seen": cell.seen}
-    return facts | {"notes": data.remarks, "subsets": cell.subsets}
+    return facts | {"seconds": cell.seconds, "day": cell.day, "seen": cell.seen, "notes": data.remarks, "subsets": cell.subsets}
 
 
 def _protocols(grid: Grid) -> list[str]:

@@ -96,10 +96,9 @@ class _Search:
         return max(self.top, FUSED_DEPTH)
 
     def rank(self, way: str) -> Ranking:
-        def rows(depth: int) -> tuple[IndexedCorpus, Ranking]:
-            return self.indexed, self.indexed.rank(self.vector, self.query, depth, self.filters, way)
-
-        return different_texts(rows, self.depth)[1]
+        indexed = self.indexed
+        ranked = different_texts(lambda most: (indexed, indexed.rank(self.vector, self.query, most, self.filters, way)), self.depth)
+        return ranked[1]
 
     def once(self, place: int) -> Mask:
         """Which rows stand for the texts that fit the filters, (n,): the first of each, but this one for its own."""
