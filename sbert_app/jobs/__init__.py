@@ -12,7 +12,7 @@ from sbert_app.jobs.open_collection import OPEN_COLLECTION
 from sbert_app.jobs.score_pairs import SCORE_PAIRS
 from sbert_app.jobs.search.job import SEARCH
 from sbert_app.jobs.search.why_not import WHY_NOT
-from sbert_app.jobs.similarity.job import SIMILARITY
+from sbert_app.jobs.similarity import SIMILARITY
 from sbert_app.jobs.timing import TIMING
 from sbert_app.jobs.transfer import TRANSFER
 

@@ -11,7 +11,7 @@ from scipy.stats import spearmanr
 
 from sbert_app.errors import UserError
 from sbert_app.jobs.score_pairs import SCORING, PairTable, open_pairs, score_opened
-from sbert_app.jobs.similarity.pair import compare
+from sbert_app.jobs.similarity import SimilarityOptions, compare
 from sbert_app.labelled.example_set import remember
 from sbert_app.labelled.pair_columns import PairColumns
 from sbert_app.labelled.scored_pairs import ScoredPairs
@@ -44,7 +44,7 @@ def score(steps_of):
 def test_the_file_comes_back_with_a_score_column(score, session, write, shared_bench):
     scored, guessed, events = score(session, write("pairs.csv", ROWS))
     assert guessed == PairColumns("left", "right") and session.get(ScoredPairs) is scored
-    typed = compare(shared_bench, Session(), "A red car", "A crimson automobile").score
+    typed = compare(shared_bench, Session(), SimilarityOptions("A red car", "A crimson automobile")).score
     assert scored.scores[0] == pytest.approx(typed, abs=5e-3)
     assert [event.total for event in events if event.stage == "Encoding"][-1] == 4  # different sentences, each encoded once
     rows = list(csv.reader(io.StringIO(csv_file(scored.records()).removeprefix("\ufeff"))))

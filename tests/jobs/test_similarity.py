@@ -7,19 +7,22 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import read
-from sbert_app.jobs.similarity.job import SimilarityOptions, compare_lists
-from sbert_app.jobs.similarity.pair import LEAVE_ONE_OUT_WORDS, compare
-from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, NEW_POLY
+from sbert_app.jobs.similarity import LEAVE_ONE_OUT_WORDS, SimilarityOptions, compare, compare_lists
+from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY
 from sbert_app.models.files.layout import read_layout, write_layout
 from sbert_app.runtime.session import Session
 from sbert_app.ui.similarity import detail_view, view
 from tests.searching import indexed
 
 
+def comparison(bench, first, second, model=DEFAULT_ENCODER, cross_encoder="", **rest):
+    """`compare` without a corpus."""
+    return compare(bench, Session(), SimilarityOptions(first, second, model, cross_encoder), **rest)
+
+
 @pytest.fixture(scope="module")
 def compared(shared_bench):
-    """`compare` without a corpus."""
-    return partial(compare, shared_bench, Session())
+    return partial(comparison, shared_bench)
 
 
 def test_a_paraphrase_scores_above_random_pairs_in_either_order_and_an_unrelated_pair_does_not(compared):
@@ -80,7 +83,7 @@ def test_what_gives_no_single_score_is_a_sentence(compared, cross_folder, model_
 
 def test_the_bundled_cross_encoder_scores_again_after_it_was_dropped_from_memory(bench):
     def score(cross_encoder=DEFAULT_CROSS_ENCODER, wait=False):
-        return compare(bench, Session(), "a", "b", cross_encoder=cross_encoder, wait=wait).cross_encoder
+        return comparison(bench, "a", "b", cross_encoder=cross_encoder, wait=wait).cross_encoder
 
     assert score() is None and score(NEW_POLY) and score(wait=True)
     bench.registry._loaded.clear()
@@ -92,7 +95,7 @@ def test_the_bundled_cross_encoder_scores_again_after_it_was_dropped_from_memory
 )
 def test_the_percentile_is_of_the_visitors_own_corpus_if_it_has_enough_texts(shared_bench, texts, repeated, name):
     corpus = "\n".join(f"cat {number}" for number in range(texts)) + "\ncat 0" * (repeated - 1)
-    assert compare(shared_bench, indexed(shared_bench, corpus), "a", "b").scale.random.name == name
+    assert compare(shared_bench, indexed(shared_bench, corpus), SimilarityOptions("a", "b")).scale.random.name == name
 
 
 TEN_PAIRS = [
@@ -130,11 +133,11 @@ def test_other_poolings_are_explained_by_leaving_tokens_out(bench, shallow_folde
     folder = bench.settings.models / "max-pooled"
     shutil.copytree(shallow_folder, folder)
     write_layout(folder, replace(read_layout(folder, "mine"), pooling="max"), 384, 256)
-    result = compare(bench, Session(), "my dog likes music", "the puppy sleeps", "max-pooled")
+    result = comparison(bench, "my dog likes music", "the puppy sleeps", "max-pooled")
     assert result.pooling == "max" and result.attribution.method == "leave-one-token-out"
     assert result.attribution.words1 == ["my", "dog", "likes", "music"]
     long = "word " * (LEAVE_ONE_OUT_WORDS + 1)
-    assert compare(bench, Session(), long, "x", "max-pooled").attribution is None
+    assert comparison(bench, long, "x", "max-pooled").attribution is None
 
 
 @pytest.mark.parametrize("name", ["new/infersent", "new/dan"])

@@ -25,7 +25,7 @@ from sbert_app.jobs.duplicates.job import DUPLICATES
 from sbert_app.jobs.evaluate.job import EVALUATE
 from sbert_app.jobs.map.job import CLUSTER_MAP
 from sbert_app.jobs.search.job import SEARCH
-from sbert_app.jobs.similarity.job import SIMILARITY
+from sbert_app.jobs.similarity import SIMILARITY
 from sbert_app.jobs.timing import TIMING
 from sbert_app.timing.report import IN_PAPER
 from sbert_app.ui.evaluation import below_view as grid_links

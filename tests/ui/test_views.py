@@ -19,8 +19,7 @@ from sbert_app.evaluation.verdict import Change
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.score_pairs import open_pairs, score_opened
-from sbert_app.jobs.similarity.job import ListComparison
-from sbert_app.jobs.similarity.pair import compare
+from sbert_app.jobs.similarity import ListComparison, SimilarityOptions, compare
 from sbert_app.labelled.example_set import Separation
 from sbert_app.labelled.examples import Examples
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
@@ -59,7 +58,7 @@ def test_sentences_names_and_metadata_are_escaped(bench, tiny):
     events = list(index(bench, session, ["text"]))
     shown += [corpus_view.card(events[-1].result, session.get(Indexing)), corpus_view.progress(events[-1], table.name)]
     shown.append(search.results(find(bench, session, "x")))
-    compared = compare(bench, Session(), ATTACK, f"{ATTACK} again")
+    compared = compare(bench, Session(), SimilarityOptions(ATTACK, f"{ATTACK} again"))
     shown += [file_panel.scored(_scored_pairs(bench, session)), detail_view.details(compared, ATTACK)]
     shown.append(similarity.comparison(compared))
     for markup in [*shown, *_fine_tuning(bench, session, str(tiny))]:
@@ -125,7 +124,7 @@ def test_errors_are_shown_in_one_way_for_plain_and_generator_handlers(caplog):
 
 
 def test_a_zero_has_no_sign(shared_bench):
-    compared = replace(compare(shared_bench, Session(), "a b", "c d"), score=-0.0001)
+    compared = replace(compare(shared_bench, Session(), SimilarityOptions("a b", "c d")), score=-0.0001)
     assert '<span class="score" id="score">0.000</span>' in similarity.comparison(compared)
     lists = ListComparison(["a"], ["b", "c"], np.array([[-0.00001, -0.004]], np.float32), 1.0)
     assert [str(record["score"]) for record in lists.records(2)] == ["0.0", "-0.004"]
@@ -134,7 +133,7 @@ def test_a_zero_has_no_sign(shared_bench):
 
 
 def test_both_systems_have_their_time_in_one_unit(shared_bench):
-    compared = compare(shared_bench, Session(), "a cat", "a dog", cross_encoder=DEFAULT_CROSS_ENCODER)
+    compared = compare(shared_bench, Session(), SimilarityOptions("a cat", "a dog", cross_encoder=DEFAULT_CROSS_ENCODER))
     cross = replace(compared.cross_encoder, milliseconds=11.25)
     compared = replace(compared, encode_milliseconds=4.04, milliseconds=99.0, waited=0.0, cross_encoder=None)
     page = detail_view.details(replace(compared, cross_encoder=cross), "all-MiniLM-L6-v2")
@@ -145,7 +144,7 @@ def test_both_systems_have_their_time_in_one_unit(shared_bench):
 
 
 def test_words_without_content_are_hidden_until_the_box_is_ticked(shared_bench):
-    page = detail_view.details(compare(shared_bench, Session(), "The cat sleeps.", "A cat is asleep."), "m")
+    page = detail_view.details(compare(shared_bench, Session(), SimilarityOptions("The cat sleeps.", "A cat is asleep.")), "m")
     heads = [f'<th scope="col" class="quiet"><span>{word}</span></th>' for word in ("A", "is", ".")]
     for head in (*heads, '<th scope="col"><span>cat</span></th>', '<tr class="quiet"><th scope="row" class="special">[CLS]</th>'):
         assert head in page
@@ -155,7 +154,7 @@ def test_words_without_content_are_hidden_until_the_box_is_ticked(shared_bench):
 
 
 def test_matched_words_have_one_number_in_both_sentences(shared_bench):
-    page = similarity.comparison(compare(shared_bench, Session(), "The cat, asleep.", "A kitten is napping <b>"))
+    page = similarity.comparison(compare(shared_bench, Session(), SimilarityOptions("The cat, asleep.", "A kitten is napping <b>")))
     *lines, _ = re.findall(r"<p[^>]*>(.*?)</p>", page.partition('<div class="matched">')[2])
     mark = re.compile(r'class="pair-(\d)" style="--w:[\d.]+" title="[^"]+">(\w+)<sup>\1</sup>')
     first, second = (dict(mark.findall(line)) for line in lines)
@@ -164,7 +163,7 @@ def test_matched_words_have_one_number_in_both_sentences(shared_bench):
 
 
 def test_a_long_sentence_ends_where_the_model_stopped_reading(shared_bench):
-    page = similarity.comparison(compare(shared_bench, Session(), "a cat", "cat " + "word " * 3_000))
+    page = similarity.comparison(compare(shared_bench, Session(), SimilarityOptions("a cat", "cat " + "word " * 3_000)))
     assert len(page) < 6_000 and "word …</p>" in page
 
 

@@ -26,7 +26,7 @@ from sbert_app.grid.loading import pooled_by
 from sbert_app.grid.systems import CROSS, SBERT
 from sbert_app.jobs.fine_tune import running
 from sbert_app.jobs.map.job import ClusterOptions, draw
-from sbert_app.jobs.similarity.job import compare_lists
+from sbert_app.jobs.similarity import compare_lists
 from sbert_app.jobs.timing import race
 from sbert_app.runs.execution import Execution
 from sbert_app.runs.records import FAILED, FINISHED, STOPPED, DevScore, Lent, Loss

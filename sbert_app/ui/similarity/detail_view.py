@@ -6,7 +6,7 @@ import numpy as np
 from markupsafe import Markup
 
 from sbert_app.explain.words import EXACT, Attribution, Link, has_content, is_special
-from sbert_app.jobs.similarity.pair import Comparison
+from sbert_app.jobs.similarity import Comparison
 from sbert_app.models.files.trained_for import in_words
 from sbert_app.ui.kit import html
 from sbert_app.ui.similarity.view import TOO_LONG

@@ -1,14 +1,14 @@
 """The Similarity tab: score and explain a pair of sentences, compare two lists, or score a file of pairs."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import gradio as gr
 
 from sbert_app.jobs.declaring.option import read
-from sbert_app.jobs.similarity.job import SimilarityOptions, compare_lists
-from sbert_app.jobs.similarity.pair import compare
+from sbert_app.jobs.similarity import SimilarityOptions, compare, compare_lists
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -84,8 +84,8 @@ class PairPanel:
         if not typed_text(first) or not typed_text(second):
             return {self.result: html.empty(EMPTY), self.details: html.hint(EMPTY)}
         asked = read(SimilarityOptions, {"sentence1": first, "sentence2": second}, self._bench.settings.limits)
-        cross = cross or DEFAULT_CROSS_ENCODER
-        compared = compare(self._bench, session, asked.sentence1, asked.sentence2, model, cross, other or "", wait=False)
+        asked = replace(asked, model=model, cross_encoder=cross or DEFAULT_CROSS_ENCODER)
+        compared = compare(self._bench, session, asked, other or "", wait=False)
         answer = view.comparison(compared, model) + view.links(first, second, model, compared.cross_encoder)
         return {self.result: answer, self.details: detail_view.details(compared, model)}
 

@@ -7,8 +7,7 @@ from markupsafe import Markup
 
 from sbert_app.explain.scale import Scale
 from sbert_app.explain.words import matched_pairs, spans
-from sbert_app.jobs.similarity.job import SIMILARITY, ListComparison
-from sbert_app.jobs.similarity.pair import Comparison, ModelScore
+from sbert_app.jobs.similarity import SIMILARITY, Comparison, ListComparison, ModelScore
 from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, Input, commands, pictures, present, row

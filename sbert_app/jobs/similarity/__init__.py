@@ -1,1 +1,0 @@
-"""Compare two sentences, or two lists of them."""
