@@ -55,10 +55,7 @@ def open_job(call: Call, options: OpenOptions) -> Steps:
 
 
 def open_address(bench: Workbench, session: Session, address: str) -> OpenCollection:
-    """Open a collection, with a sample of it as the session's corpus. Raises UserError, leaving what was open.
-
-    address: a folder, FILE.db/NAME or http://host:port/NAME, or the name of a listed one; hosted, only such a name.
-    """
+    """Open a collection, hosted only a listed one, with a sample as the session's corpus. UserError leaves what was open."""
     hosted, offered = bench.settings.hosted, listed(bench.settings)
     if not (text := validation.line(address, "address")):
         raise UserError("The address is blank. Type a folder, FILE.db/NAME or http://host:port/NAME.")

@@ -113,10 +113,7 @@ class Comparison:
 
 
 def compare(bench: Workbench, session: Session, asked: SimilarityOptions, other: str = "", wait: bool = True) -> Comparison:
-    """Score two sentences and explain the score. Raises UserError for an unknown model.
-
-    other: another encoder that scores the pair too. wait: False leaves out the bundled cross-encoder until the app has loaded it.
-    """
+    """Score two sentences, by another encoder too, and explain the score. wait: until the bundled cross-encoder is loaded."""
     pair, cross_encoder = (asked.sentence1, asked.sentence2), asked.cross_encoder
     compared = _explained(bench, session, pair, bench.registry.encoder(asked.model))
     ready = wait or cross_encoder != DEFAULT_CROSS_ENCODER or bench.registry.was_loaded("cross-encoder", cross_encoder)

@@ -103,13 +103,10 @@ def index(
     session: Session,
     columns: list[str],
     model: str = DEFAULT_ENCODER,
-    mends: Sequence[str] = (),
-    early: bool = True,
+    mends: Sequence[str] = (),  # what to mend before, of MENDS
+    early: bool = True,  # open a corpus of more than AT_ONCE rows before it is indexed
 ) -> Generator[Step[IndexedCorpus]]:
-    """Index the session's table. The last step has the corpus or is `stopped`; until then the previous corpus stays open.
-
-    mends: what to mend before, of MENDS. early: open a corpus of more than AT_ONCE rows before it is indexed.
-    """
+    """Index the session's table. The last step has the corpus or is `stopped`; until then the previous corpus stays open."""
     columns, table = validation.names(columns, "sentence columns"), waiting_table(session)
     for mend in mends:
         validation.one_of(mend, "mend", MENDS)

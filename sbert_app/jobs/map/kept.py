@@ -142,8 +142,7 @@ def named(library: Library, session: Session, corpus_map: CorpusMap) -> CorpusMa
 def keep_names(library: Library, session: Session, corpus_map: CorpusMap) -> None:
     """Keep the names of a map. Raises UserError if the disk is full."""
     given = {_key(corpus_map): {str(number): name for number, name in corpus_map.given_names.items()}}
-    kept = session.get(GivenNames) or GivenNames()
-    session.put(GivenNames(_newest(kept.by_clustering, given)))
+    session.put(GivenNames(_newest((session.get(GivenNames) or GivenNames()).by_clustering, given)))
     indexed = corpus_map.projection.indexed
     folder = library.folder / indexed.saved_id
     if folder != library.folder and folder.is_dir():  # else it is not saved, or deleted meanwhile

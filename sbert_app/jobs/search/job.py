@@ -141,10 +141,7 @@ def beside(bench: Workbench, session: Session, other: str, asked: SearchOptions)
 def more_like(
     bench: Workbench, session: Session, row: int | None, asked: SearchOptions, passage: int | None = None
 ) -> SearchResult:
-    """Find the sentences closest to a row, numbered as in the file, of a collection by its id, instead of to the query.
-
-    passage: the first character of the passage of a long text that is meant instead of its beginning.
-    """
+    """The sentences closest to a row, by its number in the file, of a collection its id, or to its passage from this character on."""
     opened = _opened(session)
     most = MOST_ID if isinstance(opened, OpenCollection) else int(opened.corpus.rows[-1])
     return _ranked(bench, opened, asked, validation.whole_number(row, "row", 1, most), passage)
@@ -160,14 +157,11 @@ def _ranked(
     bench: Workbench,
     opened: IndexedCorpus | OpenCollection,
     asked: SearchOptions,
-    like: int | None = None,
-    passage: int | None = None,
-    most: int = CANDIDATES,
+    like: int | None = None,  # a row, of a collection its id, that is itself the query, and is left out
+    passage: int | None = None,  # where the part of that row begins that is the query
+    most: int = CANDIDATES,  # rows that are read of a corpus that is not read yet
 ) -> SearchResult:
-    """The best rows of the `top` best texts. like: a row, of a collection its id, that is itself the query, and is left out.
-
-    passage: where the part of that row begins that is the query. most: rows that are read of a corpus that is not read yet.
-    """
+    """The best rows of the `top` best texts."""
     collection, filters = opened if isinstance(opened, OpenCollection) else None, asked.filters or {}
     if collection and asked.way not in OFFERED:
         raise UserError(
