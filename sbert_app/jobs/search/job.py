@@ -141,7 +141,7 @@ def beside(bench: Workbench, session: Session, other: str, asked: SearchOptions)
 def more_like(
     bench: Workbench, session: Session, row: int | None, asked: SearchOptions, passage: int | None = None
 ) -> SearchResult:
-    """The sentences closest to a row, by its number in the file, of a collection its id, or to its passage from this character on."""
+    """What is closest to a row (its number in the file, of a collection its id), or to its passage that begins at a character."""
     opened = _opened(session)
     most = MOST_ID if isinstance(opened, OpenCollection) else int(opened.corpus.rows[-1])
     return _ranked(bench, opened, asked, validation.whole_number(row, "row", 1, most), passage)
