@@ -21,8 +21,7 @@ from sbert_app.labelled.examples import LEAST_ROWS
 from sbert_app.labelling.answers import FIELDS, LABELS, LEARN, MEASURE, NO, YES, Answer, as_table, one_each, read_answers
 from sbert_app.labelling.choosing import BATCH, questions
 from sbert_app.labelling.estimates import Estimate
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.settings import Limits
 from sbert_app.step import Step
 from sbert_app.storage import atomic_folder, writing, writing_to

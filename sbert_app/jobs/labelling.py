@@ -12,8 +12,7 @@ from sbert_app.jobs import validation
 from sbert_app.labelling.answers import AGAIN, FIELDS, LABELS, LEARN, UNSURE, Answer, Log, read_answers
 from sbert_app.labelling.choosing import BATCH, Candidates, Question, candidates, next_question, placed, questions
 from sbert_app.labelling.estimates import Estimate, estimate, of_file, of_labels
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.tables import Table, csv_file
 from sbert_app.wording import amount
 

@@ -9,9 +9,8 @@ from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import option, text
-from sbert_app.runtime.session import Session
+from sbert_app.runtime import Session, Workbench
 from sbert_app.runtime.sessions import ENDED
-from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 from sbert_app.step import Step
 from sbert_app.tables import Table

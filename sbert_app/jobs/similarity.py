@@ -17,8 +17,7 @@ from sbert_app.jobs.declaring.option import option, sentence
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.files.layout import POOLINGS
 from sbert_app.models.files.trained_for import Bounds, how_to_read, in_words
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.settings import Limits
 from sbert_app.vectors import Vectors, cosine, unit_rows
 from sbert_app.wording import rounded

@@ -1,1 +1,6 @@
 """Shared by all jobs: device, sessions, waiting lines, example corpora, the training thread, and the bundle of them."""
+
+from sbert_app.runtime.session import Session
+from sbert_app.runtime.workbench import Workbench
+
+__all__ = ["Session", "Workbench"]

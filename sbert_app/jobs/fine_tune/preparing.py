@@ -12,8 +12,7 @@ from sbert_app.labelled.examples import Reading, check_columns, read_examples
 from sbert_app.labelled.labels import meaning
 from sbert_app.labelled.splits import Column, Split, split
 from sbert_app.runs.plan import Plan, TrainingEstimate, estimate
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.settings import ASSETS, Limits
 from sbert_app.tables import Table, read_table, skipped_summary
 

@@ -25,8 +25,7 @@ from sbert_app.jobs.map.kept import DrawingBegun, current_map, mapped_corpus
 from sbert_app.mapping import clusters, projection
 from sbert_app.mapping.clusters import K_MEANS, METHODS
 from sbert_app.models.files.finding import DEFAULT_ENCODER
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.step import Step
 from sbert_app.vectors import unit_rows
 

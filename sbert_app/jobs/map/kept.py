@@ -22,9 +22,8 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.search.open_corpus import Within
 from sbert_app.mapping.projection import preview as first_points
 from sbert_app.models.files.finding import DEFAULT_ENCODER
+from sbert_app.runtime import Session, Workbench
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
 from sbert_app.storage import read_object, reading, write_object, writing
 
 FILE = "cluster_names.json"  # in the folder of a saved corpus, and deleted with it

@@ -18,8 +18,7 @@ from sbert_app.jobs.declaring.option import choice, flag, json_object, number, o
 from sbert_app.jobs.search.open_corpus import HINT, OFFERED, Within, encoder_of, no_hits, query_caution
 from sbert_app.jobs.search.ranked_hits import at_least, different_texts, encode_query, hits_of, reranked
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.vectors import Vectors, unit_rows
 from sbert_app.wording import plural
 

@@ -14,9 +14,8 @@ from sbert_app.corpus.reader import free_names
 from sbert_app.errors import UserError
 from sbert_app.explain.cautions import unread
 from sbert_app.jobs import validation
+from sbert_app.runtime import Session, Workbench
 from sbert_app.runtime.examples import FIRST_QUERIES
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import csv_file
 
 if TYPE_CHECKING:

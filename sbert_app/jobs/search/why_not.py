@@ -19,8 +19,7 @@ from sbert_app.jobs.declaring.option import choice, json_object, option, sentenc
 from sbert_app.jobs.search.job import WAYS
 from sbert_app.jobs.search.open_corpus import HINT as QUERY_HINT
 from sbert_app.jobs.search.ranked_hits import different_texts, encode_query
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.vectors import Mask, Rows, Vectors, unit_rows
 
 if TYPE_CHECKING:
