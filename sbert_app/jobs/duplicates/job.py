@@ -58,12 +58,11 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Steps:
 
     Returns:
         pairs (row1, row2 counted from 1, score, both sentences; best first), groups (representative: the row to keep, rows,
-        size), rows, redundant (rows that could be removed), exact_copies (of a text),
-        differing_copies and differing_columns (copies with other values there), threshold, floor (no pairs below it are kept),
-        cautions (what to mind: rows that the model hardly reads, texts of which only the beginning was compared),
-        exact, recall (share of pairs found, for corpora too large for exact mining), overlap (with another file), second_opinion
-        (with a cross-encoder: its name, what it was trained for, how to read its scores, and the pairs nearest to the threshold
-        with them), seconds by stage.
+        size), rows, redundant (rows that could be removed), exact_copies (of a text), differing_copies and differing_columns
+        (copies with other values there), threshold, floor (no pairs below it are kept), cautions (what to mind: rows that the model
+        hardly reads, texts of which only the beginning was compared), exact, recall (share of pairs found, for corpora too large
+        for exact mining), overlap (with another file), second_opinion (with a cross-encoder: its name, what it was trained for, how
+        to read its scores, and the pairs nearest to the threshold with them), seconds by stage.
     """
     if call.session.get(Mined) is None:
         for step in mine(call.bench, call.session):

@@ -169,9 +169,8 @@ def cluster_map(call: Call, options: MapOptions) -> Steps:
 
     Returns:
         points (how many), clusters (name, size, keywords, central sentence, silhouette, columns: its rows by the values of columns
-        that have few, the mean of numbers), outliers, how, silhouette, accords:
-        agreement with label columns (purity, ari, nmi), projection, notes, seconds by stage, places: row counted from 1, x, y,
-        cluster (-1: outlier).
+        that have few, the mean of numbers), outliers, how, silhouette, accords: agreement with label columns (purity, ari, nmi),
+        projection, notes, seconds by stage, places: row counted from 1, x, y, cluster (-1: outlier).
     """
     indexed = call.session.whole_corpus()  # raises without a corpus, for which the example would be drawn
     validation.one_of(options.colour, "column", indexed.corpus.metadata.columns)

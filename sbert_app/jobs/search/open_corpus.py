@@ -60,7 +60,7 @@ def offered(bench: Workbench, session: Session) -> Offered:
 
 def query_caution(encoder: "Encoder", query: str) -> tuple[str, ...]:
     """A sentence on a query that the model hardly reads, else nothing."""
-    reason = unread_reason(encoder, query)
+    reason = unread(query, encoder.split(query), encoder.pieces_a_sample_word)
     return (f"The query {reason}: do not rely on these hits.",) if reason else ()
 
 
@@ -77,16 +77,11 @@ def corpus_caution(encoder: "Encoder", sentences: Sequence[str]) -> tuple[str, .
     """A sentence on how many rows the model hardly reads, judged by a sample of them; nothing if these are few."""
     total = len(sentences)
     sample = [sentences[i][:BEGINNING] for i in np.linspace(0, total - 1, min(total, SAMPLED)).astype(int)]
-    count = sum(bool(unread_reason(encoder, text)) for text in sample)
+    count = sum(bool(unread(text, encoder.split(text), encoder.pieces_a_sample_word)) for text in sample)
     if count < max(LEAST_ROWS, LEAST_SHARE * len(sample)):
         return ()
     rows = f"At least {count:,}" if len(sample) == total else f"At least about {10 * round(total * count / len(sample) / 10):,}"
     return (f"{rows} of {total:,} rows are in a language or script that {encoder.name} hardly reads: do not rely on their scores.",)
-
-
-def unread_reason(encoder: "Encoder", text: str) -> str:
-    """Why a model hardly reads a text, "" if it does."""
-    return unread(text, encoder.split(text), encoder.pieces_a_sample_word)
 
 
 def no_hits(ranking: str) -> str:
