@@ -19,8 +19,7 @@ from sbert_app.labelled.example_set import digests, trained_on
 from sbert_app.labelled.examples import Reading, check_columns, read_examples
 from sbert_app.labelled.pair_columns import PairColumns, PairLabels
 from sbert_app.labelled.scored_pairs import ScoredPairs, ShownPair
-from sbert_app.runtime import Session, Workbench
-from sbert_app.runtime.line import Stop, place_in_line
+from sbert_app.runtime import Session, Stop, Workbench, place_in_line
 from sbert_app.step import Step
 from sbert_app.tables import Table, csv_file, skipped_summary
 from sbert_app.vectors import Rows, Vectors, distinct, unit_rows

@@ -20,9 +20,8 @@ from sbert_app.jobs.declaring.option import flag, option, text, whole
 from sbert_app.jobs.fine_tune.preparing import TrainingData
 from sbert_app.labelled.example_set import digests
 from sbert_app.labelled.examples import Examples, read_examples
-from sbert_app.runtime import Session, Workbench
+from sbert_app.runtime import Session, Stop, Workbench
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
-from sbert_app.runtime.line import Stop
 from sbert_app.step import Result, Step
 from sbert_app.timing.measurements import SystemSpeed, measure_systems
 from sbert_app.timing.race import FINAL_STAGES, STOPPED, RaceCorpus, RaceState

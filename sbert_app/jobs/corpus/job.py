@@ -24,8 +24,7 @@ from sbert_app.jobs.duplicates.job import KeptRows
 from sbert_app.jobs.labelling import former_labels
 from sbert_app.jobs.search.open_corpus import Judgements, cautions
 from sbert_app.models.files.finding import DEFAULT_ENCODER
-from sbert_app.runtime import Session, Workbench
-from sbert_app.runtime.line import Stop, place_in_line
+from sbert_app.runtime import Session, Stop, Workbench, place_in_line
 from sbert_app.step import Step
 from sbert_app.tables import Table, skipped_summary
 from sbert_app.wording import amount

@@ -17,9 +17,8 @@ from sbert_app.corpus.vector_index import VectorIndex
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.models.files.finding import DEFAULT_ENCODER, bundled_folder
-from sbert_app.runtime import Session, Workbench
+from sbert_app.runtime import Session, Stop, Workbench
 from sbert_app.runtime.device import Device, EmbeddingJob
-from sbert_app.runtime.line import Stop
 from sbert_app.settings import Limits
 from sbert_app.step import Step
 from sbert_app.tables import Table, table_from_lines

@@ -11,8 +11,7 @@ from sbert_app.errors import EndedEarlyError, UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.option import Kind, option, text
 from sbert_app.models.files.finding import DEFAULT_ENCODER
-from sbert_app.runtime import Session, Workbench
-from sbert_app.runtime.line import Stop
+from sbert_app.runtime import Session, Stop, Workbench
 from sbert_app.step import Step
 from sbert_app.storage import writing, writing_to
 from sbert_app.tables import Table

@@ -20,8 +20,7 @@ from sbert_app.jobs.duplicates.overlap import compare_file, in_line, kept
 from sbert_app.jobs.search.open_corpus import cautions
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import Bounds, how_to_read
-from sbert_app.runtime import Session, Workbench
-from sbert_app.runtime.line import StoppedError
+from sbert_app.runtime import Session, StoppedError, Workbench
 from sbert_app.step import Step
 from sbert_app.storage import writing_to
 from sbert_app.tables import Table

@@ -15,8 +15,7 @@ from sbert_app.corpus.mining import FLOOR
 from sbert_app.corpus.reader import Corpus, read_corpus
 from sbert_app.corpus.text_column import guess_column
 from sbert_app.jobs import validation
-from sbert_app.runtime import Session, Workbench
-from sbert_app.runtime.line import Stop, place_in_line
+from sbert_app.runtime import Session, Stop, Workbench, place_in_line
 from sbert_app.step import Result, Step
 from sbert_app.tables import Table
 from sbert_app.vectors import Integers, Mask, Vectors, unit_rows

@@ -14,8 +14,7 @@ from sbert_app.grid.reading import OWN, own_data_sets, plain_name, read_data_set
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import Choice, System, check_names
 from sbert_app.jobs import validation
-from sbert_app.runtime import Session, Workbench
-from sbert_app.runtime.line import Stop, StoppedError, place_in_line
+from sbert_app.runtime import Session, Stop, StoppedError, Workbench, place_in_line
 from sbert_app.step import Step
 from sbert_app.tables import read_table
 
