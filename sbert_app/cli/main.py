@@ -23,6 +23,7 @@ UsageError: Any = typer.BadParameter.__base__  # typer exports the subclass only
 TOKEN = "SBERT_STUDIO_STORE_TOKEN"  # noqa: S105 - the name of a variable
 LINE_SECONDS = 10.0  # between two lines of progress; a stage begins with one
 MOST_LISTED = 10
+FILES = "Files, folders, patterns: parquet, csv, tsv, jsonl, txt; text also as .gz."
 STORE = "The collection: a folder, FILE.db/NAME, or http://host:19530/NAME of a Milvus server. The token of a server is read from "
 ENGINE = (
     "ray: encode on all cores of this machine, or of a cluster. Default: in this process. A cluster needs the files' work folder, "
@@ -31,9 +32,7 @@ ENGINE = (
 INDEX = "auto, exact, ivf, hnsw or, in a folder, scann. auto: exact up to 100,000 rows, then scann, in Milvus ivf."
 
 PARAMETERS = [
-    parameter(
-        "files", list[str], typer.Argument(help="Files, folders, patterns: parquet, csv, tsv, jsonl, txt; text also as .gz.")
-    ),
+    parameter("files", list[str], typer.Argument(help=FILES)),
     named("store", str, f"{STORE}{TOKEN}.", ""),
     named("out", Path | None, "Instead: a folder for Parquet files of float16 embeddings.", None),
     COLUMN,

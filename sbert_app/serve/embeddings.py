@@ -112,8 +112,7 @@ class DynamicBatcher:
     def _take(self) -> list[WaitingSentences]:
         """Remove the oldest request from the queue, and others of its visitor and model while they fit into one call."""
         with self._lock:
-            taken: list[WaitingSentences] = []
-            room = MOST_TOGETHER
+            taken, room = list[WaitingSentences](), MOST_TOGETHER
             for request in list(self._waiting):
                 alike = not taken or (request.encoder, request.visitor) == (taken[0].encoder, taken[0].visitor)
                 if alike and (not taken or len(request.sentences) <= room):

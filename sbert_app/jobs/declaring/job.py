@@ -1,11 +1,11 @@
 """Declare a job: its input, its options, and a function that yields steps and, at the end, one outcome."""
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from sbert_app.errors import EndedEarlyError, UserError
 from sbert_app.jobs import validation
@@ -67,7 +67,7 @@ class Outcome:
     failed: bool = False  # the shell ends with status 1
 
 
-Steps = Iterator[Step[Any] | Outcome]
+Steps = Generator[Step[Any] | Outcome]
 
 
 def outcome_of(steps: Steps, show: Callable[[Step[Any]], None] = lambda step: None) -> Outcome:
@@ -95,7 +95,7 @@ class Job:
 
     def steps(self, call: Call, options: Any) -> Steps:
         """Run the job until its outcome. Raises UserError, with the reason, if the call is stopped or ends without one."""
-        with closing(cast("Generator[Step[Any] | Outcome]", self.run(call, options))) as steps:
+        with closing(self.run(call, options)) as steps:
             for step in steps:
                 yield step
                 if isinstance(step, Outcome):
