@@ -54,7 +54,7 @@ SUBJECTS: dict[Needs, list[inspect.Parameter]] = {
     ],
     Needs.SENTENCES: [FILE, COLUMN],
     Needs.EXAMPLE: [parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Default: the example tickets."), None), COLUMN],
-    **dict.fromkeys((Needs.PAIRS, Needs.LABELLED, Needs.CLASSES), [FILE]),
+    **{needs: [FILE] for needs in (Needs.PAIRS, Needs.LABELLED, Needs.CLASSES)},
     Needs.DATA_SET: [parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Or none, with --data."), None)],
 }
 
