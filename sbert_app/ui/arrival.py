@@ -11,9 +11,8 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs import open_collection
 from sbert_app.jobs.corpus.opening import open_key
-from sbert_app.runtime.session import Session
+from sbert_app.runtime import Session, Workbench
 from sbert_app.runtime.sessions import SessionKey
-from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.corpus import view
 from sbert_app.ui.corpus.panel import CorpusPanel
 from sbert_app.ui.header import ModelPicker

@@ -14,8 +14,7 @@ from sbert_app.corpus.text_column import guess_column, looks_like_prose
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import unread_table, waiting_table
 from sbert_app.jobs.corpus.opening import delete_saved, open_example, open_saved, read_lines, saved_corpora
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.storage import writing
 from sbert_app.tables import Table, read_table
 from sbert_app.ui.corpus import view

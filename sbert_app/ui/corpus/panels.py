@@ -15,8 +15,7 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.jobs.corpus.job import INDEXING, index, index_again, unread_table, waiting_table
 from sbert_app.jobs.corpus.opening import other_index
 from sbert_app.jobs.open_collection import listed, open_address
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.step import Step
 from sbert_app.ui.corpus import view
 from sbert_app.ui.kit import html

@@ -10,8 +10,7 @@ from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.jobs.duplicates.job import DEFAULT_THRESHOLD
 from sbert_app.jobs.duplicates.overlap import OVERLAP, FileOverlap, Match, compare_file, matches_of
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.step import Step
 from sbert_app.tables import csv_file, read_table
 from sbert_app.ui.duplicates.view import FILE_ROW, pair_item

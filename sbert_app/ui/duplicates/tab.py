@@ -16,8 +16,7 @@ from sbert_app.jobs import validation
 from sbert_app.jobs.duplicates import job
 from sbert_app.jobs.labelling import best_threshold
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.tables import csv_file
 from sbert_app.ui.corpus.panel import corpus_start
 from sbert_app.ui.duplicates import groups_view, view

@@ -12,8 +12,7 @@ from sbert_app.grid.result import Grid
 from sbert_app.jobs import validation
 from sbert_app.jobs.evaluate.grid import ShownGrid, choose, fill_session, halt, names_of_sets, unfinished, upload
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.ui.evaluation import below_view, grid_view
 from sbert_app.ui.header import scorer_choices
 from sbert_app.ui.kit import files, html

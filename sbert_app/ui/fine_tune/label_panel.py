@@ -12,8 +12,7 @@ from sbert_app.jobs import labelling
 from sbert_app.jobs.label import LEAST, adapt
 from sbert_app.labelling.answers import GRADES, LABELS, LEARN, NO, UNSURE, YES, Answer, one_each
 from sbert_app.labelling.estimates import Estimate, consistency
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.settings import ASSETS
 from sbert_app.tables import read_table
 from sbert_app.ui.header import ModelPicker

@@ -8,8 +8,7 @@ from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import BETTER
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.runs.records import INTERRUPTED, DevScore, RunState
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.ui.fine_tune import chart, verdict_view, view
 from sbert_app.ui.fine_tune.runs_panel import RunsPanel, SavedModels
 from sbert_app.ui.header import ModelPicker

@@ -15,8 +15,7 @@ from sbert_app.jobs.fine_tune import job, preparing, running
 from sbert_app.jobs.label import train_on
 from sbert_app.models.files.listing import is_untrained
 from sbert_app.runs.plan import Plan, preset_for
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.tables import Table, read_table
 from sbert_app.training.options import PAIR_KINDS
 from sbert_app.ui.fine_tune import view

@@ -11,9 +11,8 @@ import gradio as gr
 from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, outcome_of
 from sbert_app.jobs.declaring.option import Argument, arguments, names, read, text, upload
+from sbert_app.runtime import Session, Workbench
 from sbert_app.runtime.line import Stop
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import throttled
 from sbert_app.tables import Table, read_table
 from sbert_app.ui.kit.events import caller_left, handler, visitor_of

@@ -13,8 +13,7 @@ from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.jobs.map import kept
 from sbert_app.jobs.map.job import MAP, ClusterOptions, draw, place_query, regroup, remove_query
 from sbert_app.jobs.search.open_corpus import cautions
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler
 from sbert_app.ui.map import chart, lists, view

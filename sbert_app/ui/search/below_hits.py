@@ -11,8 +11,7 @@ from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.search.job import SEARCH, SearchOptions, search
 from sbert_app.jobs.search.open_corpus import Within
 from sbert_app.jobs.search.why_not import WhyNotOptions, why_not
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, dimming, handler
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view

@@ -14,9 +14,8 @@ from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs.search.job import RERANKED, SEARCH
 from sbert_app.jobs.search.open_corpus import FILE, Offered, as_csv, judge, judgements
+from sbert_app.runtime import Session, Workbench
 from sbert_app.runtime.line import Stop
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.corpus.filters import Filtering, Filters
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler, sent
 from sbert_app.ui.kit.files import FileButton

@@ -16,8 +16,7 @@ from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.map.kept import search_inside
 from sbert_app.jobs.search.job import SearchOptions, beside, first_hits, more_like, search
 from sbert_app.jobs.search.open_corpus import Within, cautions, first_query, fitting, judgements, offered, weak_below
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.ui.corpus.panel import corpus_start
 from sbert_app.ui.corpus.view import card, collection_card
 from sbert_app.ui.kit import html

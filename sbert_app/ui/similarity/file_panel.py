@@ -10,8 +10,7 @@ from sbert_app.jobs.score_pairs import SCORING, PairTable, close_pairs, open_pai
 from sbert_app.labelled import scored_pairs as wording
 from sbert_app.labelled.pair_columns import PairColumns
 from sbert_app.labelled.scored_pairs import ScoredPairs, ShownPair
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.settings import ASSETS
 from sbert_app.step import Step
 from sbert_app.tables import csv_file, read_table, skipped_summary

@@ -10,8 +10,7 @@ import gradio as gr
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.similarity import SimilarityOptions, compare, compare_lists
 from sbert_app.models.files.finding import DEFAULT_CROSS_ENCODER
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.ui.header import scorer_choices, second_opinion
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, dimming, handler, typed_text

@@ -8,8 +8,7 @@ from markupsafe import Markup
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.jobs.timing import DEFAULT_SECONDS, TIMING, race_corpus, race_session, table_7
-from sbert_app.runtime.session import Session
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime import Session, Workbench
 from sbert_app.step import Step, throttled
 from sbert_app.timing.race import FINAL_STAGES, RaceState
 from sbert_app.timing.report import IN_PAPER
