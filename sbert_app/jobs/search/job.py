@@ -140,7 +140,7 @@ def beside(bench: Workbench, session: Session, other: str, asked: SearchOptions)
 def more_like(
     bench: Workbench, session: Session, row: int | None, asked: SearchOptions, passage: int | None = None
 ) -> SearchResult:
-    """What is closest to a row (its number in the file, of a collection its id), or to its passage that begins at a character."""
+    """What is closest to a row, but not itself: its number in the file, of a collection its id; passage: its first character."""
     opened = _opened(session)
     most = MOST_ID if isinstance(opened, OpenCollection) else int(opened.corpus.rows[-1])
     return _ranked(bench, opened, asked, validation.whole_number(row, "row", 1, most), passage)
