@@ -4,46 +4,18 @@ import gzip
 import io
 import json
 import resource
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-import openpyxl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sbert_app.settings import MEGABYTE
+from tests.tables import files
+from tests.tables.files import LAUGHS, STRINGS, cell, dictionary, of_xml, row
 
 MAKING_BYTES = 4096 * MEGABYTE
-SHEET = '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{}<sheetData>{}</sheetData></worksheet>'
-STRINGS = '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{}</sst>'
 STYLES = '<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><cellXfs>{}</cellXfs></styleSheet>'
-
-
-def workbook(rows: str, strings: str = "", before: str = "", prolog: str = "", **parts: str) -> bytes:
-    """An .xlsx with the rows' XML. before: XML between the sheet's start and its rows; parts: other files by name."""
-    sheet = {"xl/worksheets/sheet1.xml": prolog + SHEET.format(before, rows), "xl/sharedStrings.xml": STRINGS.format(strings)}
-    plain, stream = io.BytesIO(), io.BytesIO()
-    openpyxl.Workbook().save(plain)
-    with zipfile.ZipFile(plain) as empty, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in ({name: empty.read(name) for name in empty.namelist()} | sheet | parts).items():
-            archive.writestr(name, text)
-    return stream.getvalue()
-
-
-def cell(place: str, text: str = "x") -> str:
-    return f'<c r="{place}" t="inlineStr"><is><t>{text}</t></is></c>'
-
-
-def row(number: int, *cells: str) -> str:
-    return f'<row r="{number}">{"".join(cells)}</row>'
-
-
 HEAD = row(1, cell("A1", "text"), cell("B1", "n"))
-ENTITIES = '<!DOCTYPE x [<!ENTITY a "{}">{}]>'.format(
-    "lol" * 10, "".join(f'<!ENTITY {chr(98 + i)} "{f"&{chr(97 + i)};" * 10}">' for i in range(9))
-)
 
 
 def lying(data: bytes, name: bytes, size: int) -> bytes:
@@ -59,13 +31,7 @@ def lying(data: bytes, name: bytes, size: int) -> bytes:
 
 
 def parquet(columns: dict[str, object], **options: object) -> bytes:
-    stream = io.BytesIO()
-    pq.write_table(pa.table(columns), stream, dictionary_pagesize_limit=1024 * MEGABYTE, **options)
-    return stream.getvalue()
-
-
-def dictionary(text: str | bytes, rows: int) -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([text]))
+    return files.parquet(pa.table(columns), dictionary_pagesize_limit=1024 * MEGABYTE, **options)
 
 
 def packed(piece: str | bytes, megabytes: int, start: bytes = b"", end: bytes = b"") -> bytes:
@@ -82,31 +48,31 @@ def packed(piece: str | bytes, megabytes: int, start: bytes = b"", end: bytes = 
 
 
 FILES: dict[str, Callable[[], bytes]] = {
-    "far corner.xlsx": lambda: workbook(HEAD + row(1_048_576, cell("XFD1048576"))),
-    "far column.xlsx": lambda: workbook(HEAD + row(2, cell("XFD2"))),
-    "beyond the far column.xlsx": lambda: workbook(HEAD + row(2, cell("ZZZZZZZ2"))),
-    "beyond the last row.xlsx": lambda: workbook(HEAD + row(2_000_000_000, cell("A2000000000"))),
-    "false dimension.xlsx": lambda: workbook(HEAD + row(2, cell("A2")), before='<dimension ref="A1:XFD1048576"/>'),
-    "wide rows.xlsx": lambda: workbook(HEAD + "".join(row(i, cell(f"XFD{i}")) for i in range(2, 50_000))),
-    "a million cells in a row.xlsx": lambda: workbook(HEAD + row(2, "<c><v>1</v></c>" * 3_000_000)),
-    "a million empty rows.xlsx": lambda: workbook(HEAD + "<row/>" * 10_000_000),
-    "a long row in small letters.xlsx": lambda: workbook(HEAD + row(2, cell("A2", "x" * 90_000_000))),
-    "shared strings.xlsx": lambda: workbook(HEAD + row(2, cell("A2")), "<si><t>a</t></si>" * 5_000_000),
-    "one long shared string.xlsx": lambda: workbook(
+    "far corner.xlsx": lambda: of_xml(HEAD + row(1_048_576, cell("XFD1048576"))),
+    "far column.xlsx": lambda: of_xml(HEAD + row(2, cell("XFD2"))),
+    "beyond the far column.xlsx": lambda: of_xml(HEAD + row(2, cell("ZZZZZZZ2"))),
+    "beyond the last row.xlsx": lambda: of_xml(HEAD + row(2_000_000_000, cell("A2000000000"))),
+    "false dimension.xlsx": lambda: of_xml(HEAD + row(2, cell("A2")), before='<dimension ref="A1:XFD1048576"/>'),
+    "wide rows.xlsx": lambda: of_xml(HEAD + "".join(row(i, cell(f"XFD{i}")) for i in range(2, 50_000))),
+    "a million cells in a row.xlsx": lambda: of_xml(HEAD + row(2, "<c><v>1</v></c>" * 3_000_000)),
+    "a million empty rows.xlsx": lambda: of_xml(HEAD + "<row/>" * 10_000_000),
+    "a long row in small letters.xlsx": lambda: of_xml(HEAD + row(2, cell("A2", "x" * 90_000_000))),
+    "shared strings.xlsx": lambda: of_xml(HEAD + row(2, cell("A2")), "<si><t>a</t></si>" * 5_000_000),
+    "one long shared string.xlsx": lambda: of_xml(
         HEAD + "".join(f'<row r="{i}"><c r="A{i}" t="s"><v>0</v></c></row>' for i in range(2, 40_000)),
         f"<si><t>{'long ' * 1_000_000}</t></si>",
     ),
-    "deep xml.xlsx": lambda: workbook(HEAD + "<a>" * 8_000_000),
-    "many attributes.xlsx": lambda: workbook(HEAD + "<row " + " ".join(f'a{i}="1"' for i in range(1_000_000)) + "/>"),
-    "billion laughs.xlsx": lambda: workbook(HEAD + row(2, cell("A2", "&j;")), prolog=ENTITIES),
-    "laughing strings.xlsx": lambda: workbook(HEAD, **{"xl/sharedStrings.xml": ENTITIES + STRINGS.format("<si><t>&j;</t></si>")}),
-    "external entity.xlsx": lambda: workbook(
+    "deep xml.xlsx": lambda: of_xml(HEAD + "<a>" * 8_000_000),
+    "many attributes.xlsx": lambda: of_xml(HEAD + "<row " + " ".join(f'a{i}="1"' for i in range(1_000_000)) + "/>"),
+    "billion laughs.xlsx": lambda: of_xml(HEAD + row(2, cell("A2", "&j;")), prolog=LAUGHS),
+    "laughing strings.xlsx": lambda: of_xml(HEAD, **{"xl/sharedStrings.xml": LAUGHS + STRINGS.format("<si><t>&j;</t></si>")}),
+    "external entity.xlsx": lambda: of_xml(
         HEAD + row(2, cell("A2", "&x;")), prolog='<!DOCTYPE x [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
     ),
-    "zip bomb.xlsx": lambda: workbook(HEAD, **{"xl/media/image1.png": "0" * (300 * MEGABYTE)}),
-    "zip claims less.xlsx": lambda: lying(workbook(HEAD + "<row/>" * 10_000_000), b"xl/worksheets/sheet1.xml", 100_000),
-    "zip claims more.xlsx": lambda: lying(workbook(HEAD), b"xl/worksheets/sheet1.xml", 4_000_000_000),
-    "styles bomb.xlsx": lambda: workbook(HEAD + row(2, cell("A2")), **{"xl/styles.xml": STYLES.format("<xf/>" * 10_000_000)}),
+    "zip bomb.xlsx": lambda: of_xml(HEAD, **{"xl/media/image1.png": "0" * (300 * MEGABYTE)}),
+    "zip claims less.xlsx": lambda: lying(of_xml(HEAD + "<row/>" * 10_000_000), b"xl/worksheets/sheet1.xml", 100_000),
+    "zip claims more.xlsx": lambda: lying(of_xml(HEAD), b"xl/worksheets/sheet1.xml", 4_000_000_000),
+    "styles bomb.xlsx": lambda: of_xml(HEAD + row(2, cell("A2")), **{"xl/styles.xml": STYLES.format("<xf/>" * 10_000_000)}),
     **{f"newlines.{kind}.gz": lambda: packed("\n", 99) for kind in ("csv", "tsv", "txt", "json", "jsonl")},
     **{f"ones.{kind}.gz": lambda: packed("1\n", 99) for kind in ("csv", "tsv", "txt", "jsonl")},
     "ones.json.gz": lambda: packed("1,", 99, b"[", b"1]"),

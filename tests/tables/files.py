@@ -5,7 +5,10 @@ import json
 import re
 import zipfile
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,10 +24,15 @@ ROWS = [
 ]
 
 
-def parquet(table: pd.DataFrame | pa.Table) -> bytes:
+def parquet(table: pd.DataFrame | pa.Table, **options: Any) -> bytes:
     stream = io.BytesIO()
-    pq.write_table(pa.Table.from_pandas(table) if isinstance(table, pd.DataFrame) else table, stream)
+    pq.write_table(pa.Table.from_pandas(table) if isinstance(table, pd.DataFrame) else table, stream, **options)
     return stream.getvalue()
+
+
+def dictionary(text: str | bytes, rows: int) -> pa.DictionaryArray:
+    """A text that so many rows share, held once."""
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([text]))
 
 
 def xlsx(frame: pd.DataFrame, **more: pd.DataFrame) -> bytes:
@@ -53,19 +61,35 @@ FILES = {
 }  # fmt: skip
 
 
-def workbook(cells: dict[str, str], before: str = "", prolog: str = "") -> bytes:
-    """An .xlsx with the texts at their places, rows in order. before: XML ahead of the rows; prolog: ahead of the sheet."""
-    rows: dict[str, str] = {}
-    for place, text in cells.items():
-        number = re.sub(r"\D", "", place)
-        rows[number] = rows.get(number, "") + f'<c r="{place}" t="inlineStr"><is><t>{text}</t></is></c>'
-    data = "".join(f'<row r="{number}">{row}</row>' for number, row in rows.items())
-    stream = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(xlsx(pd.DataFrame({"a": ["b"]})))) as plain, zipfile.ZipFile(stream, "w") as archive:
-        for entry in plain.namelist():
-            text = plain.read(entry).decode()
-            if entry == "xl/worksheets/sheet1.xml":
-                text = re.sub(r"<sheetData>.*</sheetData>", f"<sheetData>{data}</sheetData>", text)
-                text = prolog + re.sub(r"<dimension[^>]*>", before, text)
-            archive.writestr(entry, text)
+SHEET = '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{}<sheetData>{}</sheetData></worksheet>'
+STRINGS = '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{}</sst>'
+LAUGHS = '<!DOCTYPE x [<!ENTITY a "{}">{}]>'.format(
+    "lol" * 10, "".join(f'<!ENTITY {chr(98 + i)} "{f"&{chr(97 + i)};" * 10}">' for i in range(9))
+)  # a billion of them is &j;
+
+
+def cell(place: str, text: str = "x") -> str:
+    return f'<c r="{place}" t="inlineStr"><is><t>{text}</t></is></c>'
+
+
+def row(number: object, *cells: str) -> str:
+    return f'<row r="{number}">{"".join(cells)}</row>'
+
+
+def of_xml(rows: str, strings: str = "", before: str = "", prolog: str = "", **parts: str) -> bytes:
+    """An .xlsx with the rows' XML. before: XML between the sheet's start and its rows; parts: other files by name."""
+    sheet = {"xl/worksheets/sheet1.xml": prolog + SHEET.format(before, rows), "xl/sharedStrings.xml": STRINGS.format(strings)}
+    plain, stream = io.BytesIO(), io.BytesIO()
+    openpyxl.Workbook().save(plain)
+    with zipfile.ZipFile(plain) as empty, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in ({name: empty.read(name) for name in empty.namelist()} | sheet | parts).items():
+            archive.writestr(name, text)
     return stream.getvalue()
+
+
+def workbook(cells: dict[str, str], before: str = "", prolog: str = "") -> bytes:
+    """An .xlsx with the texts at their places, rows in order."""
+    rows: dict[str, list[str]] = {}
+    for place, text in cells.items():
+        rows.setdefault(re.sub(r"\D", "", place), []).append(cell(place, text))
+    return of_xml("".join(row(number, *each) for number, each in rows.items()), before=before, prolog=prolog)

@@ -7,7 +7,6 @@ import json
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +17,7 @@ from sbert_app.tables import FORMATS, Table
 from sbert_app.tables.reading import read_content
 from sbert_app.tables.table import to_csv
 from sbert_app.wording import storable
-from tests.tables.files import FILES
+from tests.tables.files import FILES, parquet
 
 pytestmark = pytest.mark.fuzz
 
@@ -114,9 +113,7 @@ def test_any_parquet(file, names, values, as_bytes):
     else:
         columns = [pa.array(texts, pa.binary()).cast(pa.string(), safe=False).dictionary_encode(), pa.array([[t] for t in texts])]
         columns = (columns * len(names))[: len(names)]
-    stream = io.BytesIO()
-    pq.write_table(pa.Table.from_arrays(columns, names=names), stream)
-    check(file, "parquet", stream.getvalue())
+    check(file, "parquet", parquet(pa.Table.from_arrays(columns, names=names)))
 
 
 @given(st.lists(st.dictionaries(CELLS, st.one_of(CELLS, st.floats(), st.none()), min_size=1, max_size=4), min_size=1, max_size=6))

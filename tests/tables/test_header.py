@@ -76,9 +76,9 @@ def test_what_qualtrics_writes_below_the_names_is_left_out(read):
     assert table.frame["Q2"].tolist() == SAID and table.notes[0].startswith("2 rows below the names left out")
 
 
-def test_the_first_row_of_a_sheet_has_the_names_unless_it_cannot(read):
+def test_the_first_row_of_a_sheet_has_the_names_unless_it_cannot(read_here):
     question = "Tell us in your own words what went wrong on your visit"
     below = {f"{column}{i + 1}": cell for i, said in enumerate(SAID, 1) for column, cell in (("A", str(i)), ("B", said))}
-    assert [*read("a.xlsx", workbook({"A1": "Nr.", "B1": question} | below)).frame.columns] == ["Nr.", question]
-    table = read("b.xlsx", workbook({"A1": "0", "B1": question} | below))
+    assert [*read_here("a.xlsx", workbook({"A1": "Nr.", "B1": question} | below)).frame.columns] == ["Nr.", question]
+    table = read_here("b.xlsx", workbook({"A1": "0", "B1": question} | below))
     assert len(table.frame) == 1 + len(SAID) and "No header row was found" in table.notes[0]

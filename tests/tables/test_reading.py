@@ -1,14 +1,11 @@
 """Every format, and every kind of bad file with the message it gets."""
 
 import gzip
-import io
 import os
-import zipfile
 from dataclasses import replace
 from functools import partial
 from sys import getsizeof
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -16,7 +13,7 @@ import pytest
 from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE
 from sbert_app.tables import read_table, table_from_lines
-from tests.tables.files import FILES, FRAME, HOSTED, LIMITS, ROWS, parquet, workbook, xlsx
+from tests.tables.files import FILES, FRAME, HOSTED, LAUGHS, LIMITS, ROWS, dictionary, of_xml, parquet, workbook, xlsx
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -58,28 +55,9 @@ BAD = {
 }  # fmt: skip
 
 
-def bomb() -> bytes:
-    """A workbook whose sheet is small while it is packed."""
-    with zipfile.ZipFile(stream := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("xl/worksheets/sheet1.xml", b"0" * (3 * MEGABYTE))
-    return stream.getvalue()
-
-
-def entities() -> bytes:
-    """A workbook with a billion laughs in a cell."""
-    laughs = "".join(f'<!ENTITY {chr(98 + i)} "{f"&{chr(97 + i)};" * 10}">' for i in range(9))
-    return workbook({"A1": "text", "A2": "&j;"}, prolog=f'<!DOCTYPE x [<!ENTITY a "lol">{laughs}]>')
-
-
 def shared() -> pd.DataFrame:
     """A long text that a thousand rows share."""
     return pd.DataFrame({"text": ["long " * 4_000] * 1_000, "n": range(1_000)})
-
-
-def dictionary() -> bytes:
-    """A long text that 40,000 rows share, held once."""
-    text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(40_000, np.int32)), pa.array(["long " * 2_000]))
-    return parquet(pa.table({"text": text}))
 
 
 limited = partial(replace, LIMITS)
@@ -106,15 +84,18 @@ LARGE = {  # each ends before it takes much: its content, or a function that mak
         "has 20,000 columns, the limit is 1,000", limited(reading_seconds=12),
     ),
     "gzip bomb": ("a.txt.gz", b"a" * (3 * MEGABYTE), "'a.txt.gz' unpacks to more than 2 MB, the limit", SMALL),
-    "zip bomb": ("a.xlsx", bomb, "'a.xlsx' unpacks to 3 MB, the limit is 2 MB", SMALL),
+    "zip bomb": ("a.xlsx", lambda: of_xml("0" * (3 * MEGABYTE)), "'a.xlsx' unpacks to 3 MB, the limit is 2 MB", SMALL),
     "shared text": ("a.xlsx", lambda: xlsx(shared()), "unpacks to 19 MB, the limit is 10 MB", MEDIUM),
     "shared text of parquet": ("a.parquet", lambda: parquet(shared()), "unpacks to 19 MB, the limit is 10 MB", MEDIUM),
-    "text shared by 40,000 rows": ("a.parquet", dictionary, "unpacks to 381 MB, the limit is 100 MB", HOSTED),
+    "text shared by 40,000 rows": (
+        "a.parquet", lambda: parquet(pa.table({"text": dictionary("long " * 2_000, 40_000)})),
+        "unpacks to 381 MB, the limit is 100 MB", HOSTED,
+    ),
     "far corner": (
         "a.xlsx", lambda: workbook({"A1": "text", "A2": "first", "XFD1048576": "far"}),
         r"'a.xlsx' has (more than )?[\d,]+ rows, the limit is 50,000", HOSTED,
     ),
-    "entities": ("a.xlsx", entities, "is not a readable .xlsx workbook", HOSTED),
+    "entities": ("a.xlsx", lambda: workbook({"A1": "a", "A2": "&j;"}, prolog=LAUGHS), "is not a readable .xlsx workbook", HOSTED),
     "tag of megabytes": (
         "a.xlsx", lambda: workbook({"A1": "text", "A2": "first"}, "<cols " + " ".join(f'a{i}="1"' for i in range(300_000)) + "/>"),
         "is not a readable .xlsx workbook",
@@ -144,7 +125,7 @@ def test_a_name_of_five_thousand_characters_makes_a_short_message(write):
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
-def test_a_table_knows_what_it_takes_in_memory(name, read):
-    table = read(name, FILES[name])
+def test_a_table_knows_what_it_takes_in_memory(name, read_here):
+    table = read_here(name, FILES[name])
     held = sum(getsizeof(cell) for cell in table.frame.to_numpy().ravel())
     assert held < table.nbytes < held * 1.5
