@@ -4,6 +4,7 @@ import gzip
 import json
 import textwrap
 import tracemalloc
+from dataclasses import replace
 
 import pytest
 
@@ -26,6 +27,7 @@ CELLS = {
     "rows of a sheet as JSON": ("a.json", '[["text", "n"], ["hello", 1], ["so", 2]]', ["hello", "1", "so", "2"]),
     "unquoted tabs in a csv": ("a.csv", 'a 5" pipe\t1\n"so\t2\nlast\t3\n', ['a 5" pipe', "1", '"so', "2", "last", "3"]),
     "a table of tabs as text": ("a.txt", "text\tn\nhello, you\t1\nso\t2\n", ["hello, you", "1", "so", "2"]),
+    "a million characters in a cell": ("a.csv", f"text,n\n{'x' * 1_000_000},1\n", ["x" * 1_000_000, "1"]),
     "a strange separator line": ("a.csv", 'sep="\ntext\nfirst\n', ["text", "first"]),
     "prose with commas": ("a.csv", "text\nhello, you\none, two, three\nnone\n", ["hello, you", "one, two, three", "none"]),
 }  # fmt: skip
@@ -124,10 +126,6 @@ def test_decimal_commas_do_not_pass_for_the_delimiter(read):
     assert table.frame["price"][3] == "3.53"
 
 
-def test_a_million_character_cell_is_read(read):
-    assert len(read("a.csv", "text,n\n" + "x" * 1_000_000 + ",1\n").frame["text"][0]) == 1_000_000
-
-
 def test_json_values_become_text_and_missing_ones_empty(read):
     table = read("a.jsonl", '{"text": "a", "n": 1, "deep": {"x": [1]}}\n{"text": "b", "n": NaN}\n"just a sentence"\n')
     assert table.frame.to_dict("records") == [
@@ -183,18 +181,17 @@ def test_windows_1252_is_read_and_said(read):
     assert table.frame["text"][0] == "Café Müller – “très” bon prix" and "Windows-1252" in table.notes[0]
 
 
-def test_nul_bytes_and_lone_surrogates_are_removed(read):
+def test_nul_bytes_are_removed(read):
     table = read("a.csv", "text,n\na sentence wi\0th a NUL in it and more words after it to be text,1\n" + "more rows,2\n" * 20)
     assert "\0" not in table.frame["text"][0] and table.notes == ("1 NUL characters were removed.",)
-    read("a.jsonl", '{"text": "half \\ud83d of an emoji"}\n').frame["text"][0].encode()
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.tsv.gz", "a.txt.gz", "a.jsonl.gz"])
-def test_millions_of_short_lines_are_counted_and_not_kept(name, read):
-    packed = gzip.compress(b"1\n" * 1_500_000)
+def test_very_many_short_lines_are_counted_and_not_kept(name, read_here):
+    packed = gzip.compress(b"1\n" * 100_000)
     tracemalloc.start()
-    with pytest.raises(UserError, match=r"the limit is 50,000"):
-        read(name, packed, HOSTED)
+    with pytest.raises(UserError, match="the limit is 5,000"):
+        read_here(name, packed, replace(HOSTED, rows=5_000))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert len(packed) < 50_000 and peak < 50 * MEGABYTE
+    assert peak < 3 * MEGABYTE  # 100,000 lines take twice as much
