@@ -71,7 +71,7 @@ def test_the_right_password_lets_in_and_no_other(app):
     assert "auth_required" not in httpx.get(app.url, cookies=cookies).text
     assert httpx.get(f"{app.url}gradio_api/user", cookies=cookies).json() == "ann"
     with closing(Client(app.url, auth=("ann", PASSWORD), verbose=False)) as client:
-        assert client.predict("a cat", "a kitten", api_name="/similarity")
+        assert client.predict(api_name="/models")
     assert httpx.get(f"{app.url}quota", cookies=cookies).text.startswith("Left for you: 99 rows")
     httpx.get(f"{app.url}logout", cookies=cookies)
     assert httpx.get(f"{app.url}gradio_api/user", cookies=cookies).json() is None
