@@ -24,17 +24,13 @@ def test_scores_are_the_weighted_means_of_each_tokens_best_match():
     assert matches.scores == pytest.approx([by_loop(query, weights, row) for row in rows], abs=1e-5)
     for number, row in enumerate(rows):
         assert matches.tokens[number].tolist() == (query @ row.T).argmax(axis=1).tolist()
+    assert match(query, np.zeros(5), rows).scores == pytest.approx(match(query, np.ones(5), rows).scores)  # no weights: equal ones
 
 
 def test_a_row_without_tokens_scores_0_and_matches_none():
     matches = match(tokens(2), np.ones(2), [tokens(0), tokens(3)])
     assert matches.scores[0] == 0 and matches.tokens[0].tolist() == [-1, -1] and matches.tokens[1].min() >= 0
     assert match(tokens(0), np.ones(0), [tokens(3)]).scores.tolist() == [0]
-
-
-def test_weights_of_nothing_count_as_equal():
-    query, rows = tokens(3), [tokens(5)]
-    assert match(query, np.zeros(3), rows).scores == pytest.approx(match(query, np.ones(3), rows).scores)
 
 
 def test_the_cache_returns_the_same_for_new_and_known_rows_and_computes_once():
