@@ -50,7 +50,7 @@ def example(request, shared_bench):
 
 def test_pairs_are_those_of_paraphrase_mining(example):
     """The same pairs at the same cosines. Only cosines that both round to the floor's last digit could differ."""
-    theirs = util.paraphrase_mining_embeddings(example.embeddings, top_k=len(example.embeddings))
+    theirs = util.paraphrase_mining_embeddings(example.embeddings, top_k=100)  # all: a pair less would be missed below
     ours = mined(example.embeddings)
     expected = {(i, j): score for score, i, j in theirs if score >= mining.FLOOR}
     assert as_set(ours) == set(expected) and len(expected) > 50

@@ -181,7 +181,8 @@ def test_a_flipped_bit_and_a_lost_file_of_a_saved_corpus_are_noticed(indexed, li
     assert len(files) > 12
     for path in files:
         whole = path.read_bytes()
-        for place in np.linspace(0, len(whole) - 1, 12).astype(int).tolist():
+        places = 12 if path.name == "corpus.json" else 4  # of the others the checksum is of the whole file
+        for place in np.linspace(0, len(whole) - 1, places).astype(int).tolist():
             path.write_bytes(whole)
             flip(path, place, place % 8)
             try:
