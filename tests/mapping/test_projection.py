@@ -12,7 +12,7 @@ from sbert_app.vectors import unit_rows
 
 @pytest.fixture(scope="module")
 def vectors(encoder, sentences):
-    return unit_rows(encoder.encode(sentences[:300]))
+    return unit_rows(encoder.encode(sentences[:200]))
 
 
 @pytest.fixture(scope="module")
