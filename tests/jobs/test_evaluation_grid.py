@@ -12,6 +12,7 @@ from sbert_app.jobs.evaluate.grid import Halted, ShownGrid, Uploaded, choose, da
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from tests.evaluating import evaluate, evaluate_folder
+from tests.jobs.refusals import refused
 
 PAIRS = "sentence1,sentence2,score\na cat sleeps,a cat rests,5\nit rains,the sun shines,1\na dog,a puppy,4\na tree,my debts,0\n"
 
@@ -92,19 +93,16 @@ def test_another_visitor_has_neither_data_sets_nor_grid(shared_bench, session, o
     filled(shared_bench, session, [OVERLAP])
     other = shared_bench.sessions.open()
     assert "mine" not in data_sets(shared_bench, other) and other.get(ShownGrid) is None
-    with pytest.raises(UserError, match="There is no data set 'mine'"):
-        choose(shared_bench, other, [OVERLAP], ["mine"])
+    refused("There is no data set 'mine'", choose, shared_bench, other, [OVERLAP], ["mine"])
 
 
 @pytest.mark.parametrize(
     ("systems", "names", "message"),
     [
-        ([], ["mine"], "Choose at least one system"),
-        ([SBERT], [], "Choose at least one system"),
-        (["glove"], ["mine"], "Unknown system 'glove'"),
-        ([SBERT] * 21, ["mine"], "21 systems are chosen"),
+        ([], ["mine"], "Choose at least one system"), ([SBERT], [], "Choose at least one system"),
+        (["glove"], ["mine"], "Unknown system 'glove'"), ([SBERT] * 21, ["mine"], "21 systems are chosen"),
     ],
-)
+)  # fmt: skip
 def test_a_choice_that_makes_no_grid_is_a_sentence(shared_bench, session, own, systems, names, message):
     with pytest.raises(UserError, match=message):
         choose(shared_bench, session, systems, names)
@@ -146,8 +144,7 @@ def test_any_cross_encoder_is_measured_and_several_labels_are_a_sentence(shared_
     assert sigmoid["spearman"] == pytest.approx(identity["spearman"], abs=1e-3)  # the same order
     three = str(cross_folder(tmp_path / "three", 3))
     for systems, options in (([CROSS], {"cross_encoder": three}), ([three], {})):
-        with pytest.raises(UserError, match="gives 3 labels, not a score"):
-            evaluate(shared_bench, few, systems, **options)
+        refused("gives 3 labels, not a score", evaluate, shared_bench, few, systems, **options)
 
 
 def test_tf_idf_weighs_a_word_by_how_rare_it_is():
@@ -166,6 +163,5 @@ def test_triplets_are_counted_and_pairs_without_scores_need_vectors(shared_bench
     content = "sentence1,sentence2\nlate parcel,my parcel is late\nred apple,a ripe apple\n"
     pairs = read_table(write("positives.csv", content), Limits())
     assert [r["accuracy_at_1"] for r in evaluate(shared_bench, pairs, [SBERT, WORD_VECTORS]).values()] == [1, 1]
-    with pytest.raises(UserError, match="Scores pairs only"):
-        evaluate(shared_bench, pairs, [TF_IDF])
+    refused("Scores pairs only", evaluate, shared_bench, pairs, [TF_IDF])
     assert list(evaluate(shared_bench, triplets, [])) == [SBERT]

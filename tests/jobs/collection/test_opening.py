@@ -21,6 +21,7 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 from sbert_app.ui.app import build_app
 from tests.jobs.collection.made import make, tickets
+from tests.jobs.refusals import refused
 from tests.searching import explain as why_not
 from tests.searching import more_like, search
 
@@ -89,17 +90,14 @@ def test_filters_are_those_of_the_store(shared_bench, session, sampled):
     billing = [row for row in tickets(200) if row["team"] == "Billing"]
     assert len(result.hits) == len(billing) and {hit.metadata["team"] for hit in result.hits} == {"Billing"}
     assert result.store.filtered
-    with pytest.raises(UserError, match="There is no column 'nowhere'"):
-        search(shared_bench, session, "login", 5, {"nowhere": "a"})
+    refused("There is no column 'nowhere'", search, shared_bench, session, "login", 5, {"nowhere": "a"})
 
 
 def test_more_like_this_leaves_the_row_itself_out(shared_bench, session, sampled):
     result = more_like(shared_bench, session, 120, 5)
     assert result.query == tickets(200)[119]["text"] and 120 not in {hit.row for hit in result.hits} and len(result.hits) == 5
-    with pytest.raises(UserError, match="The collection has no such row any more"):
-        more_like(shared_bench, session, 4_000, 5)
-    with pytest.raises(UserError, match="must be a whole number"):
-        more_like(shared_bench, session, -1, 5)
+    refused("The collection has no such row any more", more_like, shared_bench, session, 4_000, 5)
+    refused("must be a whole number", more_like, shared_bench, session, -1, 5)
 
 
 def test_rows_of_several_files_are_called_by_their_file(shared_bench, session, tmp_path, app_encoder):
@@ -120,19 +118,15 @@ def test_word_by_word_says_which_words_met_and_ways_to_rank_by_words_are_refused
     assert {"charged", "two", "times"} & {match.query_word for match in hits[0].matches}
     assert list(offered(shared_bench, session).rankings) == ["maxsim", "dense"]
     for ranking in (HYBRID, "words"):
-        with pytest.raises(UserError, match="A collection is ranked by meaning"):
-            search(shared_bench, session, "x", ranking=ranking)
+        refused("A collection is ranked by meaning", search, shared_bench, session, "x", ranking=ranking)
 
 
 def test_what_needs_all_rows_is_refused_in_a_sentence(shared_bench, session, opened):
-    for call in (
-        lambda: why_not(shared_bench, session, "a", "1"),
-        lambda: judge(shared_bench, session, "a", 1, 2),
-        lambda: list(index_again(shared_bench, session, "all-MiniLM-L6-v2")),
-        lambda: list(compare_file(shared_bench, session, read_lines("a\nb", shared_bench.settings.limits))),
-    ):
-        with pytest.raises(UserError, match="needs all rows in memory; of 'tickets' only a sample is"):
-            call()
+    told = "needs all rows in memory; of 'tickets' only a sample is"
+    refused(told, why_not, shared_bench, session, "a", "1")
+    refused(told, judge, shared_bench, session, "a", 1, 2)
+    refused(told, index_again, shared_bench, session, "all-MiniLM-L6-v2")
+    refused(told, compare_file, shared_bench, session, read_lines("a\nb", shared_bench.settings.limits))
 
 
 def test_another_corpus_drops_and_closes_the_collection(shared_bench, session, opened):
@@ -146,12 +140,10 @@ def test_another_corpus_drops_and_closes_the_collection(shared_bench, session, o
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        (" ", "The address is blank."),
-        ("/nowhere/at/all", "There is no collection in '/nowhere/at/all'"),
-        ("a\nb", "must be on one line"),
-        (7, "The address must be text."),
+        (" ", "The address is blank."), ("/nowhere/at/all", "There is no collection in '/nowhere/at/all'"),
+        ("a\nb", "must be on one line"), (7, "The address must be text."),
     ],
-)
+)  # fmt: skip
 def test_a_bad_address_gets_a_sentence_and_the_corpus_stays(shared_bench, session, opened, address, message):
     with pytest.raises(UserError, match=message):
         open_address(shared_bench, session, address)
@@ -172,20 +164,18 @@ def test_a_collection_that_goes_away_or_grows_while_it_is_open(shared_bench, ses
     open_address(shared_bench, session, str(tmp_path / "live"))
     assert search(shared_bench, session, "login", 1).searched == 50
     shutil.rmtree(tmp_path / "live")
-    with pytest.raises(UserError, match="There is no collection in"):
-        search(shared_bench, session, "login", 1)
+    refused("There is no collection in", search, shared_bench, session, "login", 1)
     make(tmp_path / "live", app_encoder, 80)
     assert search(shared_bench, session, "login", 1).searched == 80
     shutil.rmtree(tmp_path / "live")
     make(tmp_path / "live", app_encoder, 50, fingerprint="0" * 16)
-    with pytest.raises(UserError, match="has been made anew with another model. Open it again."):
-        search(shared_bench, session, "login", 1)
+    refused("has been made anew with another model. Open it again.", search, shared_bench, session, "login", 1)
 
 
 @pytest.fixture
 def hosted(tmp_path, folder):
-    settings = Settings(home=tmp_path / "home", device="cpu", hosted=True, collections=(str(folder), str(tmp_path / "gone")))
-    return Workbench(settings)
+    listed = (str(folder), str(tmp_path / "gone"))
+    return Workbench(Settings(home=tmp_path / "home", device="cpu", hosted=True, collections=listed))
 
 
 def test_hosted_only_listed_collections_open_and_no_address_is_named(hosted, folder):
@@ -203,8 +193,7 @@ def test_hosted_only_listed_collections_open_and_no_address_is_named(hosted, fol
 
 def test_hosted_a_milvus_lite_file_is_refused_at_the_start(hosted):
     settings = replace(hosted.settings, collections=("/data/rows.db/tickets",))
-    with pytest.raises(UserError, match="lists 'tickets' in a Milvus Lite file, which a hosted app cannot offer"):
-        build_app(Workbench(settings))
+    refused("lists 'tickets' in a Milvus Lite file, which a hosted app cannot offer", build_app, Workbench(settings))
 
 
 def test_a_pages_address_opens_only_what_the_app_offers(shared_bench, hosted, folder):
@@ -236,14 +225,11 @@ def test_the_id_is_one_that_other_jobs_take(send, folder):
     assert send("duplicates", corpus=opened["corpus"])["collection"]["compared"] == 200
 
 
-def test_the_shell_searches_a_collection_instead_of_a_file(shell, folder):
+def test_the_shell_searches_a_file_or_a_collection_but_not_both(shell, folder):
     text = tickets(120)[100]["text"]
     out, err = shell("search", "--store", folder, "--query", text, "--json")
     hit = json.loads(out)["hits"][0]
     assert (hit["row"], hit["sentence"]) == (101, text) and "Collection 'tickets': 200 rows, exact index" in err
-
-
-def test_a_file_or_a_collection_but_not_both(shell, folder):
     for subject in ([], [folder / "collection.json", "--store", folder]):
         _, error = shell("search", *subject, "--query", "x", status=2)
         assert error.splitlines()[-1] == "Error: Name a file or, with --store, a collection: one of the two."

@@ -4,7 +4,6 @@ import pytest
 
 from sbert_app.corpus import mining
 from sbert_app.corpus.findings import Mined
-from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import open_example, open_saved
 from sbert_app.jobs.duplicates import job as module
@@ -15,6 +14,7 @@ from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from sbert_app.ui.duplicates import view
 from sbert_app.ui.kit.take_home import input_of, python, shell
+from tests.jobs.refusals import refused
 from tests.searching import indexed, of_example
 
 LIMITS = Limits()
@@ -112,10 +112,8 @@ def test_a_group_that_is_kept_whole_loses_no_row(cats, remove):
 def test_only_a_group_of_the_list_can_be_kept(cats):
     findings, keep_group = cats
     for group in [(2, True), (4, True), (0, True), (10**30, True), ("1", True), (None, True), (1, 1), (1, None)]:
-        with pytest.raises(UserError, match="not in the list any more"):
-            keep_group(*group)
-    with pytest.raises(UserError, match="Unknown rows to remove"):
-        findings("all")
+        refused("not in the list any more", keep_group, *group)
+    refused("Unknown rows to remove", findings, "all")
     assert staying(findings("similar")) == [1, 2, 6]
 
 
@@ -190,12 +188,10 @@ def test_another_model_may_read_them_and_scores_of_two_models_never_mix(shared_b
     assert "how well one text answers the other, not how alike they are: a logit" in summary["how_to_read"]
     text = view.borderline(borderline, 0.85, opinion)
     assert "0 is unrelated" not in text and "trained for answers, scored 5 of them in" in text and "<small>logit</small>" in text
-    with pytest.raises(UserError, match="gives 3 labels, not a score"):
-        score_borderline(shared_bench, mined, 0.85, 5, str(cross_folder(tmp_path / "three", 3)))
+    refused("gives 3 labels, not a score", score_borderline, shared_bench, mined, 0.85, 5, str(cross_folder(tmp_path / "three", 3)))
     open_example(shared_bench, mined, "field_notes.csv")
     assert mined.get(SecondOpinion) is None and mined.get(Mined) is None
-    with pytest.raises(UserError, match="Find them first"):
-        findings_of(mined, 0.85)
+    refused("Find them first", findings_of, mined, 0.85)
 
 
 def test_another_file_is_looked_up_in_the_corpus(shared_bench, session, write, sentences):
@@ -206,8 +202,7 @@ def test_another_file_is_looked_up_in_the_corpus(shared_bench, session, write, s
     assert [(match.row, match.corpus_row, match.same) for match in matches] == [(1, 5, True), (3, 10, False)]
     assert matches[0].score == 1 and matches[1].corpus_sentence == sentences[9]
     open_example(shared_bench, session, "field_notes.csv")
-    with pytest.raises(UserError, match="no other file"):
-        matches_of(session, 0.85)
+    refused("no other file", matches_of, session, 0.85)
 
 
 def test_another_file_is_mended_as_the_corpus_was_and_so_say_its_commands(bench, write):

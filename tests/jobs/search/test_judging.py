@@ -16,6 +16,7 @@ from sbert_app.grid.systems import BM25, HYBRID, MAXSIM, SBERT, Choice
 from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.evaluate.grid import choose, fill_session, upload
 from sbert_app.jobs.search.open_corpus import as_csv, judge, judgements
+from tests.jobs.refusals import refused
 from tests.searching import of_example, search
 
 QUERIES = ("my kettle has white stuff inside", "how can I adapt to a different time zone after flying", "moss in the lawn")
@@ -38,8 +39,7 @@ def test_a_grade_is_kept_changed_and_taken_back_and_belongs_to_its_corpus_and_vi
     assert judgements(of_example(shared_bench, "field_notes.csv")).of_query("moss") == {}
     open_example(shared_bench, session, "support_tickets.csv")
     assert judgements(session).of_query("moss") == {}
-    with pytest.raises(UserError, match="Nothing is judged yet"):
-        as_csv(session)
+    refused("Nothing is judged yet", as_csv, session)
 
 
 def test_no_click_is_lost_when_many_come_at_once(shared_bench, session):
