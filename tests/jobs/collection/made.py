@@ -1,7 +1,7 @@
 """Real collections of the example tickets, in a folder, embedded with the bundled model."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from sbert_app.collections.collection import FILE_BITS, METADATA, Facts, embeddi
 from sbert_app.collections.folder import FolderCollection
 from sbert_app.corpus.values import read
 from sbert_app.models.encoder import Encoder
-from sbert_app.vectors import unit_rows
+from sbert_app.vectors import Vectors, unit_rows
 
 TICKETS = Path(__file__).parents[3] / "assets" / "examples" / "support_tickets.csv"
 
@@ -31,15 +31,20 @@ def make(folder: Path, encoder: Encoder, count: int = 200, files: Sequence[str] 
     scales = {name: values.scale for name in columns if (values := read(pd.Series([row[name] for row in records])))}
     facts = Facts(encoder.name, encoder.fingerprint, encoder.dim, "text", tuple(columns), scales, tuple(files))
     facts = replace(facts, **other)
-    embeddings = unit_rows(encoder.encode([row["text"] for row in records], encoder.document_prompt))
-    values = {
-        "row": [(i % len(files) << FILE_BITS) + i // len(files) + 1 for i in range(len(records))],
-        "sentence": [row["text"] for row in records],
-        **{METADATA + column: [row[column] for row in records] for column in columns},
-        "embedding": embedding_column(embeddings),
-    }
+    texts = [row["text"] for row in records]
+    rows = [(i % len(files) << FILE_BITS) + i // len(files) + 1 for i in range(len(records))]
+    embeddings = unit_rows(encoder.encode(texts, encoder.document_prompt))
+    store(folder, facts, rows, texts, {column: [row[column] for row in records] for column in columns}, embeddings)
+    return facts
+
+
+def store(
+    folder: Path, facts: Facts, rows: Sequence[int], texts: list[str], metadata: Mapping[str, Sequence[str]], embeddings: Vectors
+) -> None:
+    """Write these rows as a collection."""
+    values = {METADATA + name: list(cells) for name, cells in metadata.items()}
+    values |= {"row": list(rows), "sentence": texts, "embedding": embedding_column(embeddings)}
     collection = FolderCollection.create(folder, facts)
     collection.upsert(pa.table(values, schema=facts.schema))
     collection.finish(facts)
     collection.close()
-    return facts

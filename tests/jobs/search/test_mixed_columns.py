@@ -2,16 +2,15 @@
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
-from sbert_app.collections.collection import METADATA, Facts, embedding_column
-from sbert_app.collections.folder import FolderCollection
+from sbert_app.collections.collection import Facts
 from sbert_app.corpus.indexed import DENSE
 from sbert_app.corpus_map.colouring import ColourScale, _column
 from sbert_app.errors import UserError
 from sbert_app.jobs.open_collection import open_address
 from sbert_app.tables import Table
+from tests.jobs.collection.made import store
 from tests.mixed_columns import COLUMNS, EXPECTED
 from tests.searching import indexed, search
 
@@ -30,13 +29,7 @@ def in_folder(shared_bench, app_encoder, in_memory, tmp_path_factory):
     """The session of a collection, of whose first rows nobody has decided how columns are written."""
     folder = tmp_path_factory.mktemp("stores") / "notes"
     facts = Facts(app_encoder.name, app_encoder.fingerprint, app_encoder.dim, "text", tuple(COLUMNS), {}, ("notes.csv",))
-    collection = FolderCollection.create(folder, facts)
-    metadata = {METADATA + name: list(cells) for name, cells in COLUMNS.items()}
-    unit = embedding_column(in_memory.corpus().embeddings)
-    rows = {"row": list(range(1, 13)), "sentence": TEXTS, **metadata, "embedding": unit}
-    collection.upsert(pa.table(rows, schema=facts.schema))
-    collection.finish(facts)
-    collection.close()
+    store(folder, facts, range(1, 13), TEXTS, COLUMNS, in_memory.corpus().embeddings)
     session = shared_bench.sessions.open()
     open_address(shared_bench, session, str(folder))
     return session
