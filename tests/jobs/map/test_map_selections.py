@@ -15,6 +15,7 @@ from sbert_app.jobs.search.job import SearchOptions, more_like, search
 from sbert_app.jobs.search.open_corpus import Within
 from sbert_app.mapping.clusters import DENSITY
 from tests.corpus_map.maps import map_in_thirds, small_map
+from tests.jobs.refusals import refused
 
 
 @pytest.fixture
@@ -39,16 +40,12 @@ def test_a_name_is_trimmed_and_kept_with_the_map(shared_bench, session):
 @pytest.mark.parametrize(
     ("cluster", "name", "message"),
     [
-        (0, "x" * (NAME_LENGTH + 1), "has 61 characters, more than 60"),
-        (0, "two\nlines", "on one line"),
-        (0, None, "name must be text"),
-        (0, ["Refunds"], "name must be text"),
-        (3, "Refunds", "There is no cluster 3"),
-        (-1, "Refunds", "There is no cluster -1"),
-        (True, "Refunds", "There is no cluster True"),
+        (0, "x" * (NAME_LENGTH + 1), "has 61 characters, more than 60"), (0, "two\nlines", "on one line"),
+        (0, None, "name must be text"), (0, ["Refunds"], "name must be text"), (3, "Refunds", "There is no cluster 3"),
+        (-1, "Refunds", "There is no cluster -1"), (True, "Refunds", "There is no cluster True"),
         ("0", "Refunds", "There is no cluster '0'"),
     ],
-)
+)  # fmt: skip
 def test_what_no_name_can_be_is_refused_and_changes_nothing(shared_bench, session, cluster, name, message):
     before = current_map(session)
     with pytest.raises(UserError, match=message):
@@ -91,8 +88,7 @@ def test_a_search_inside_a_selection_finds_nothing_else(shared_bench):
     session = shared_bench.sessions.open()
     indexed = open_example(shared_bench, session, "support_tickets.csv")
     session.put(drawn := map_in_thirds(indexed))
-    with pytest.raises(UserError, match="Nothing of the open corpus is selected"):
-        search_inside(session)
+    refused("Nothing of the open corpus is selected", search_inside, session)
     session.put(selection.of_group(drawn, CLUSTERS, 1))
     search_inside(session)
     asked = SearchOptions("charged twice", top=50, filters={"team": ["Billing"]})
@@ -106,5 +102,4 @@ def test_a_search_inside_a_selection_finds_nothing_else(shared_bench):
 
 def test_what_the_search_tab_does_not_search_is_not_searched_inside(session):
     session.put(selection.of_group(current_map(session), CLUSTERS, 0))  # of a map whose corpus is not open
-    with pytest.raises(UserError, match="Nothing of the open corpus is selected"):
-        search_inside(session)
+    refused("Nothing of the open corpus is selected", search_inside, session)
