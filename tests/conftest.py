@@ -167,9 +167,11 @@ def scored() -> "Examples":
 @pytest.fixture
 def short_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Table 7 in short turns, and little to measure after a race in this process."""
-    from sbert_app.timing import experiment, measurements
+    from sbert_app.timing import experiment, measurements, race
 
     monkeypatch.setattr(experiment, "CHECK_SECONDS", 0.3)
+    monkeypatch.setattr(race, "PRODUCT_ROWS", 400)
+    monkeypatch.setattr(measurements, "FIRST_SIZES", (5, 15))
     monkeypatch.setattr(measurements, "SIZES", (200, 2_000))
     monkeypatch.setattr(measurements, "TURN_SECONDS", 0.1)
 

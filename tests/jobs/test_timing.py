@@ -4,10 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
-import torch
-import transformers
 
-from sbert_app.errors import UserError
 from sbert_app.jobs import timing
 from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.fine_tune import preparing
@@ -24,19 +21,18 @@ from sbert_app.timing.race import DONE, STOPPED, RaceCorpus
 from sbert_app.timing.report import EXTRAPOLATED, MEASURED, PUBLISHED, figures
 from sbert_app.timing.result import CROSS, SBERT, TimingResult
 from sbert_app.ui.timing import race_view, view
-from tests.searching import of_example
+from tests.jobs.refusals import refused
+from tests.searching import indexed
 
 pytestmark = pytest.mark.usefixtures("short_checks")
 
 
 @pytest.fixture
 def racing(shared_bench):
-    """Begin a race on the example's sentences, or on the first of them."""
+    """Begin a race on a hundred of the example's sentences."""
 
-    def begin(model=DEFAULT_ENCODER, seconds=1, stop=None, cross_encoder="", most=None):
-        corpus = race_corpus(shared_bench, Session())
-        if most is not None:
-            corpus = RaceCorpus(corpus.name, corpus.sentences[:most], most, most)
+    def begin(model=DEFAULT_ENCODER, seconds=1, stop=None, cross_encoder=""):
+        corpus = replace(race_corpus(shared_bench, Session()), most=100)
         return race(shared_bench, corpus, model, seconds, stop or Stop(), cross_encoder)
 
     return begin
@@ -49,7 +45,7 @@ def result_of(steps):
 
 
 def test_a_race_to_its_end(racing):
-    steps = list(racing(seconds=1))
+    steps = list(racing())
     stages = list(dict.fromkeys(step.stage for step in steps))
     assert stages[:3] == ["Loading the models", "Warming up, not counted", "Racing"] and stages[-1] == DONE
     result = steps[-1].result.timing
@@ -75,7 +71,7 @@ def test_a_race_to_its_end(racing):
 def test_any_cross_encoder_races_under_its_own_name(racing, cross_folder, tmp_path):
     """Here one of three layers against an encoder of six: the ratio is not that of the two methods alone."""
     name = str(cross_folder(tmp_path / "ms-marco-mine", sentence_transformers={"activation_fn": "torch.nn.Identity"}))
-    *_, last = racing(cross_encoder=name, most=100)
+    *_, last = racing(cross_encoder=name)
     where = last.result.conditions
     assert (where.cross_encoder, where.trained_for, where.head_trained, where.same_backbone) == (name, "answers", True, False)
     assert where.sizes == ("6 layers of 384", "3 layers of 384") and last.result.timing.agreement is not None
@@ -89,15 +85,13 @@ def test_any_cross_encoder_races_under_its_own_name(racing, cross_folder, tmp_pa
 
 
 def test_a_cross_encoder_that_cannot_race_is_a_sentence(racing, cross_folder, tmp_path):
-    with pytest.raises(UserError, match="3 labels, not a score"):
-        list(racing(cross_encoder=str(cross_folder(tmp_path / "three", 3))))
-    with pytest.raises(UserError, match="is of kind poly-encoder; this needs a model of kind cross-encoder"):
-        list(racing(cross_encoder="new/poly-encoder"))
+    refused("3 labels, not a score", racing, cross_encoder=str(cross_folder(tmp_path / "three", 3)))
+    refused("is of kind poly-encoder; this needs a model of kind cross-encoder", racing, cross_encoder="new/poly-encoder")
 
 
 def test_a_stopped_race_keeps_what_was_measured(racing):
     steps, stop = [], Stop()
-    for step in racing(seconds=60, stop=stop, most=100):
+    for step in racing(seconds=60, stop=stop):
         steps.append(step)
         if step.result and step.result.cross.done and step.result.sbert.done:
             stop.set()
@@ -108,11 +102,11 @@ def test_a_stopped_race_keeps_what_was_measured(racing):
     assert [step.stage for step in racing(stop=stop)] == [STOPPED]  # one that is stopped while it waits
 
 
-def test_one_race_at_a_time_and_everyone_knows_their_place(racing):
-    first = racing(seconds=60)
+def test_one_race_at_a_time_and_everyone_knows_their_place(racing, tiny):
+    first = racing(str(tiny), seconds=60)
     while next(first).stage != "Racing":
         pass
-    second, third = (racing(seconds=1) for _ in range(2))
+    second, third = (racing() for _ in range(2))
     assert next(second).details["before"] == 1 and next(third).details["before"] == 2
     first.close()  # a closed tab
     assert next(second).stage == "Loading the models"
@@ -141,12 +135,12 @@ def test_a_race_ends_with_its_corpus(shared_bench):
     assert session.get(TimingResult) is None
 
 
-def test_the_sessions_corpus_is_raced_and_its_labelled_pairs_are_measured(shared_bench, monkeypatch):
-    session = of_example(shared_bench, "field_notes.csv")
+def test_the_sessions_corpus_is_raced_and_its_labelled_pairs_are_measured(shared_bench, sentences, monkeypatch):
+    session = indexed(shared_bench, sentences[:60])
     table = example_table("requests_scored.csv", Limits())
     preparing.load(shared_bench, session, replace(table, frame=table.frame.head(80), rows=table.rows[:80]))
     corpus = race_corpus(shared_bench, session)
-    assert corpus.name == "field_notes.csv" and len(labelled_pairs(shared_bench, session)) == 80
+    assert corpus.name.startswith("pasted: ") and len(labelled_pairs(shared_bench, session)) == 80
     assert not corpus.problem and "sentences" not in vars(corpus)  # whether it can race is answered without drawing them
     assert "distinct" in vars(session.corpus().corpus)  # counted once
     trained_on, of_encoder = digests(labelled_pairs(shared_bench, session))[:50], timing.of_encoder
@@ -154,25 +148,20 @@ def test_the_sessions_corpus_is_raced_and_its_labelled_pairs_are_measured(shared
     result = result_of(race_session(shared_bench, session, "all-MiniLM-L6-v2", 1))
     assert result.quality.examples == 30  # those that the encoder was trained on do not count
     assert result.quality.changes[0].metric == "spearman"
-    assert session.get(TimingResult).conditions.corpus == "field_notes.csv"
+    assert session.get(TimingResult).conditions.corpus == corpus.name
 
 
 def test_what_is_raced_is_different_and_enough(shared_bench):
     few = RaceCorpus("few", ["a", "b"] * 30, 2, 10_000)
     assert few.problem.startswith("A race needs at least 20 different sentences, there are 2.")
-    with pytest.raises(UserError, match="there are 2"):
-        next(race(shared_bench, few, DEFAULT_ENCODER, 1, Stop(), ""))
+    refused("there are 2", race, shared_bench, few, DEFAULT_ENCODER, 1, Stop(), "")
     corpus = RaceCorpus("many", [f"sentence {i % 12_000}" for i in range(13_000)], 12_000, 10_000)
     assert len(corpus.sentences) == len(set(corpus.sentences)) == corpus.count == 10_000 and not corpus.problem
     assert corpus.notes == ("1,000 repeated sentences left out.", "10,000 of 12,000 sentences, drawn at random.")
 
 
-def test_another_backbone_races_against_its_like_with_an_untrained_head(racing, tmp_path, model_folder):
-    config = transformers.BertConfig(hidden_size=48, num_hidden_layers=2, num_attention_heads=4, intermediate_size=96)
-    torch.manual_seed(0)
-    transformers.BertModel(config).save_pretrained(tmp_path / "small")
-    transformers.AutoTokenizer.from_pretrained(model_folder).save_pretrained(tmp_path / "small")
-    result = result_of(racing(str(tmp_path / "small"), most=100))
+def test_another_backbone_races_against_its_like_with_an_untrained_head(racing, tiny):
+    result = result_of(racing(str(tiny)))
     where = result.conditions
     assert where.same_backbone and not where.head_trained and "untrained head" in where.cross_encoder
     assert result.agreement is None and result.quality is None and len(result.runs) > 1
