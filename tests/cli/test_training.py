@@ -10,15 +10,15 @@ import pytest
 
 from sbert_app.runs.records import INTERRUPTED
 from sbert_app.runs.run import Runs
-from tests.cli.test_sentences import PAIRS, ROOT
+from tests.cli.test_sentences import PAIRS, ROOT, first_lines
 
 
 def test_a_killed_training_resumes_to_the_same_result_and_is_evaluated(shell, shallow_folder, write, tmp_path, monkeypatch):
     """Killed in a process of its own; the training that nothing disturbs and the second half run in this one."""
-    few = write(PAIRS.name, "".join(PAIRS.read_text(encoding="utf-8").splitlines(keepends=True)[:121]))
+    few = write(PAIRS.name, first_lines(PAIRS, 81))
     command = ["train", few, "--base", shallow_folder, "--epochs", 2, "--seed", 3, "--json", "--out"]
     whole = json.loads(shell(*command, tmp_path / "whole-model")[0])
-    assert {"before", "after", "seconds", "pairs_per_second", "verdict"} <= set(whole) and sum(whole["examples"].values()) == 120
+    assert {"before", "after", "seconds", "pairs_per_second", "verdict"} <= set(whole) and sum(whole["examples"].values()) == 80
     monkeypatch.setenv("SBERT_STUDIO_HOME", str(tmp_path / "killed"))
     command.append(tmp_path / "killed-model")
     process = subprocess.Popen([sys.executable, "-m", "sbert_app", *map(str, command)], cwd=ROOT)
@@ -35,7 +35,7 @@ def test_a_killed_training_resumes_to_the_same_result_and_is_evaluated(shell, sh
         assert resumed[side]["spearman"] == pytest.approx(whole[side]["spearman"], abs=1e-3)
     assert resumed["best_step"] == whole["best_step"]
     assert (tmp_path / "killed-model" / "model.safetensors").exists() and not Runs(checkpoints).list()
-    measured = json.loads(shell("evaluate", PAIRS, "--systems", "sbert,word-overlap", "--model", resumed["model"], "--json")[0])
+    measured = json.loads(shell("evaluate", few, "--systems", "sbert,word-overlap", "--model", resumed["model"], "--json")[0])
     assert resumed["model"] == measured["sbert"]["model"] == str(tmp_path / "killed-model")
     assert measured["sbert"]["spearman"] > measured["word-overlap"]["spearman"]
 

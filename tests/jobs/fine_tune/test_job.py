@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import judge
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call
@@ -14,10 +13,12 @@ from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.job import FineTuneOptions, fine_tune, options_of, plan_of
 from sbert_app.jobs.fine_tune.preparing import AS_USUAL, SplitChoice, example_table, read_training_data
 from sbert_app.labelled.columns import guess_mapping
+from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.runs.plan import PAPER, QUICK, THOROUGH
 from sbert_app.runs.records import STOPPED, Parts, RunResult
 from sbert_app.tables import Table
-from tests.attacks.small_home import planned
+from tests.attacks.small_home import planned, training_data
+from tests.jobs.refusals import refused
 
 
 def finished(bench, file="requests_scored.csv", choice=AS_USUAL, preset=QUICK, **options):
@@ -85,49 +86,35 @@ def test_a_label_that_the_file_lacks_is_refused(shared_bench):
         call = Call(shared_bench, table=example_table(file, shared_bench.settings.limits))
         return next(fine_tune(call, FineTuneOptions(out=None, **options)))
 
-    with pytest.raises(UserError, match=r"has no label 'sam'. Its labels are: opposite, other, same\."):
-        trained("instructions_labelled.csv", same="sam")
-    with pytest.raises(UserError, match=r"has no label '1'. It was read as scored, without labels\."):
-        trained("requests_scored.csv", same="1")
-
-
-@pytest.fixture
-def data(bench):
-    table = example_table("requests_scored.csv", bench.settings.limits)
-    return preparing.load(bench, bench.sessions.open(), table)
-
-
-@pytest.fixture
-def run(bench, data):
-    return running.create(bench, data, planned(data), name=" my run ")
+    refused(r"has no label 'sam'. Its labels are: opposite, other, same\.", trained, "instructions_labelled.csv", same="sam")
+    refused(r"has no label '1'. It was read as scored, without labels\.", trained, "requests_scored.csv", same="1")
 
 
 @pytest.mark.parametrize("name", ["a\n", "\na", "a\nb", "a\tb", "a\x1b[2Jb", "a\x7f", "\0", "a\0", 7, None, ["a"], {}])
 def test_a_name_with_a_control_character_or_of_no_text_is_refused(name):
-    with pytest.raises(UserError, match="must be"):
-        validation.line(name, "run's name")
+    refused("must be", validation.line, name, "run's name")
 
 
-def test_a_run_is_named_on_one_line_and_deleted(bench, data, run):
+def test_a_run_is_named_on_one_line_and_deleted(bench):
+    data = training_data(bench)
+    run = running.create(bench, data, planned(data), name=" my run ")
     assert run.facts["name"] == "my run"
     for name in ("other\n", "o\nther", ["other"], None):
-        with pytest.raises(UserError, match="The run's name must be"):
-            running.rename(bench, run.id, name)
-    with pytest.raises(UserError, match="on one line"):
-        running.create(bench, data, planned(data), name="a\nb")
-    with pytest.raises(UserError, match="blank"):
-        running.rename(bench, run.id, "  ")
+        refused("The run's name must be", running.rename, bench, run.id, name)
+    refused("on one line", running.create, bench, data, planned(data), name="a\nb")
+    refused("blank", running.rename, bench, run.id, "  ")
     running.rename(bench, run.id, " é 名前 🙂 ")
     assert running.rows(bench)[0].name == "é 名前 🙂"
     running.delete(bench, run.id)
     assert running.rows(bench) == []
-    with pytest.raises(UserError, match="no such run"):
-        running.state(bench, run.id)
+    refused("no such run", running.state, bench, run.id)
 
 
-@pytest.mark.parametrize("name", ["model\n", "mo\ndel", "m" * 5_000, "../x", ".", "", "-x", "名前", None, ["a"]])
-def test_a_model_is_saved_under_a_plain_name_only(bench, run, encoder, name):
+def test_a_model_is_saved_under_a_plain_name_only(bench, encoder):
+    data = training_data(bench)
+    run = running.create(bench, data, planned(data))
     encoder.save(run.model)
-    with pytest.raises(UserError, match="model's name"):
-        running.save_model(bench, run.id, name)
-    assert not (bench.settings.models).exists()
+    for name in ("model\n", "mo\ndel", "m" * 80, "../x", ".", ".hidden", "", "-x", "a/b", "名前", None, ["a"], 3):
+        refused("model's name", running.save_model, bench, run.id, name)
+    refused("already a model named", running.save_model, bench, run.id, DEFAULT_ENCODER)
+    assert not bench.settings.models.exists()

@@ -31,6 +31,7 @@ from sbert_app.training.objectives import load_head, predict_labels
 from sbert_app.ui.fine_tune import verdict_view
 from tests.attacks.small_home import BASE, planned, tiny_model
 from tests.evaluating import evaluate
+from tests.jobs.refusals import refused
 
 SCORED, LABELLED, TRIPLETS = "requests_scored.csv", "instructions_labelled.csv", "messages_triplets.csv"
 SHORT = {"epochs": 1, "learning_curve": False}
@@ -46,8 +47,7 @@ def tiny(bench):
 
 @pytest.fixture
 def hosted(bench):
-    settings = replace(bench.settings, hosted=True, limits=HOSTED_LIMITS)
-    return Workbench(settings)
+    return Workbench(replace(bench.settings, hosted=True, limits=HOSTED_LIMITS))
 
 
 def load(bench, name=SCORED, rows=100):
@@ -67,10 +67,7 @@ def wait(bench, run_id, owner="", seconds=300, until=None):
     raise AssertionError(f"still {progress.info}")
 
 
-@pytest.mark.parametrize(
-    ("name", "file", "objective"),
-    [("infersent", LABELLED, "classification"), ("dan", LABELLED, "classification"), ("infersent", TRIPLETS, "triplet")],
-)
+@pytest.mark.parametrize(("name", "file", "objective"), [("dan", LABELLED, "classification"), ("infersent", TRIPLETS, "triplet")])
 def test_a_network_over_word_vectors_is_trained_saved_and_used_as_any_model(bench, name, file, objective):
     data = load(bench, file, rows=80)
     plan = planned(data, f"new/{name}", objective=objective, epochs=8, batch_size=16, learning_curve=False)
@@ -118,7 +115,7 @@ def check_harm(bench, progress):
 def test_a_run_is_judged_saved_and_loads_in_sentence_transformers(bench, tmp_path):
     shared = bench.registry.encoder(DEFAULT_ENCODER)
     fingerprint = shared.fingerprint
-    progress = train(bench, rows=200)
+    progress = train(bench, rows=100)
     assert progress.info.state == FINISHED, progress.info
     change = progress.result.verdict.changes[0]
     assert change.metric == "spearman" and change.after.value > change.before.value
@@ -130,7 +127,7 @@ def test_a_run_is_judged_saved_and_loads_in_sentence_transformers(bench, tmp_pat
     assert np.abs(ours - untrained).max() > 1e-3
     assert Registry(bench.settings).encoder(DEFAULT_ENCODER).fingerprint == fingerprint == shared.fingerprint
     card = (running.find(bench, progress.info.id).model / "README.md").read_text()
-    assert "Cosine regression, 1 epoch," in card and "40 held-out examples" in card and DEFAULT_ENCODER in card
+    assert "Cosine regression, 1 epoch," in card and "20 held-out examples" in card and DEFAULT_ENCODER in card
     assert "no held-out sentence occurs in training" in card and "on new sentences" not in card
 
     check_harm(bench, progress)
@@ -138,12 +135,8 @@ def test_a_run_is_judged_saved_and_loads_in_sentence_transformers(bench, tmp_pat
     name = running.save_model(bench, progress.info.id, running.free_name(bench, progress.info.name))
     assert name in [info.name for info in bench.registry.list()]
     assert bench.registry.encoder(name).encode(sentences).shape == (2, 384)
-    with pytest.raises(UserError, match="already a model named"):
-        running.save_model(bench, progress.info.id, name)
+    refused("already a model named", running.save_model, bench, progress.info.id, name)
     assert running.free_name(bench, name) == f"{name}-2"
-    for wrong in ("../x", "", "a/b", ".hidden", DEFAULT_ENCODER, "x" * 80, 3):
-        with pytest.raises(UserError):
-            running.save_model(bench, progress.info.id, wrong)
     with zipfile.ZipFile(running.zip_model(bench, progress.info.id, tmp_path)) as archive:
         assert {"requests_scored/model.safetensors", "requests_scored/modules.json"} <= set(archive.namelist())
 
@@ -190,8 +183,7 @@ def test_parts_of_ones_own_are_kept_with_other_columns_and_gone_with_other_data(
     assert len(data.split.held_out) == 30 and data.split.separation.held_out == "file"
     data = preparing.remap(bench, session, data.mapping, PAIRS, "")
     assert len(data.split.held_out) == 30 and data.split.separation.dev == PAIRS
-    with pytest.raises(UserError, match="Every pair of the dev part is also held out"):
-        preparing.set_part(bench, session, DEV, own)
+    refused("Every pair of the dev part is also held out", preparing.set_part, bench, session, DEV, own)
     renamed = table("other", "text_a,text_b,rating", *(f"new {row}" for row in rows))
     assert preparing.set_part(bench, session, DEV, renamed).split.dev.sentences[0][0] == "new own sentence 0"
     scaled = table("scaled", "sentence1,sentence2,score", *(f"yet {row[:-1]}{i % 6 / 5}" for i, row in enumerate(rows)))
@@ -255,11 +247,9 @@ def test_a_stopped_run_goes_on_where_it_was_stopped(bench, tiny):
     for kind, value in ((Loss, "loss"), (DevScore, "score")):
         ours, theirs = ([(event.step, getattr(event, value)) for event in each.of(kind)] for each in (resumed, whole))
         assert np.array(ours) == pytest.approx(np.array(theirs), abs=1e-5)
-    with pytest.raises(UserError, match="It is finished"):
-        running.resume(bench, run.id)
+    refused("It is finished", running.resume, bench, run.id)
     write_object(run.folder / "state.json", {"state": STOPPED, "message": ""})  # as an older version left it
-    with pytest.raises(UserError, match="An older version stopped it"):
-        running.resume(bench, run.id)
+    refused("An older version stopped it", running.resume, bench, run.id)
 
 
 def _evaluating(run, asked):
@@ -276,19 +266,17 @@ def test_stop_before_the_first_evaluation_keeps_nothing_and_says_so(bench):
     running.stop(bench, run.id)
     stopped = wait(bench, run.id)
     assert stopped.info.state == STOPPED and "there is no model" in stopped.info.message and not stopped.info.has_model
-    with pytest.raises(UserError, match="no model yet"):
-        running.save_model(bench, run.id, "name")
+    refused("no model yet", running.save_model, bench, run.id, "name")
 
 
-def test_runs_take_turns_and_the_waiting_one_can_be_stopped(bench):
+def test_runs_take_turns_and_the_waiting_one_can_be_stopped(bench, tiny):
     data = load(bench)
-    plan = planned(data, epochs=50)
+    plan = planned(data, tiny, epochs=100)
     first, second = running.start(bench, data, plan), running.start(bench, data, plan)
     assert running.state(bench, second.id).info.state == "waiting"
     with pytest.raises(UserError, match="Your last run is still training"):  # as the page asks; an endpoint's call waits
         running.start(bench, data, plan, alone=True)
-    with pytest.raises(UserError, match="still training"):
-        running.delete(bench, second.id)
+    refused("still training", running.delete, bench, second.id)
     running.stop(bench, second.id)
     running.stop(bench, first.id)
     assert wait(bench, second.id).info.message == "Stopped before it began."
@@ -316,14 +304,10 @@ def test_in_hosted_mode_nobody_sees_or_stops_anothers_run(hosted):
     run_id = progress.info.id
     assert [info.id for info in running.rows(hosted, ANNA)] == [run_id] and running.rows(hosted, BERTA) == []
     for action in (running.state, running.stop, running.resume, running.delete, running.find):
-        with pytest.raises(UserError, match="no such run"):
-            action(hosted, run_id, BERTA)
-        with pytest.raises(UserError, match="which stores no data"):
-            action(hosted, run_id, "")
-    with pytest.raises(UserError, match="no such run"):
-        running.rename(hosted, run_id, "mine", BERTA)
-    with pytest.raises(UserError, match="saves no models"):
-        running.save_model(hosted, run_id, "public", ANNA)
+        refused("no such run", action, hosted, run_id, BERTA)
+        refused("which stores no data", action, hosted, run_id, "")
+    refused("no such run", running.rename, hosted, run_id, "mine", BERTA)
+    refused("saves no models", running.save_model, hosted, run_id, "public", ANNA)
     assert progress.info.model not in [info.name for info in hosted.registry.list()]
     assert hosted.registry.encoder(progress.info.model).dim == 384  # who knows the id may use it
     for guess in ("runs/", "runs/..", "runs/x", f"runs/../runs/{run_id}"):
@@ -347,8 +331,7 @@ def test_a_hosted_visitor_has_one_run_at_a_time(hosted):
     data = load(hosted)
     plan = planned(data, epochs=50)
     first, many = running.start(hosted, data, plan, ANNA), data.split.train.take(np.arange(5_000) % len(data.split.train))
-    with pytest.raises(UserError, match="still training"):
-        running.start(hosted, data, plan, ANNA)
+    refused("still training", running.start, hosted, data, plan, ANNA)
     with pytest.raises(UserError, match="the limit is 200,000. Choose fewer epochs"):
         running.start(hosted, replace(data, split=replace(data.split, train=many)), plan, BERTA)
     second = running.start(hosted, data, plan, BERTA)
@@ -367,14 +350,13 @@ def test_a_damaged_run_stops_nobody_and_says_what_to_do(hosted, bench):
     assert {info.id: info.state for info in running.rows(bench)} == {damaged.id: "damaged", other.id: INTERRUPTED}
     held_out, rename = lambda *run: running.find(*run).split(), lambda *run: running.rename(*run, "name")
     for action in (running.state, running.resume, held_out, rename):
-        with pytest.raises(UserError, match="This run is damaged. Delete it."):
-            action(bench, damaged.id)
+        refused("This run is damaged. Delete it.", action, bench, damaged.id)
 
 
 def test_the_estimate_is_near_what_it_takes(bench, shallow_folder, monkeypatch):
     """In seconds of this process: what else the machine does meanwhile counts in neither."""
     monkeypatch.setattr(plans, "time", SimpleNamespace(perf_counter=time.process_time))
-    data = load(bench)
+    data = load(bench, rows=50)
     plan = planned(data, str(shallow_folder), epochs=1, learning_curve=True)
     expected = preparing.expected(bench, data, plan)
     assert expected.pairs_per_second > 5 and expected.learning_curve > 0
@@ -399,11 +381,7 @@ def test_ranking_reckons_with_the_pairs_that_mean_the_same_alone_and_is_refused_
 
 def test_settings_from_the_page_are_checked(bench):
     data = load(bench)
-    with pytest.raises(UserError, match="cannot learn from scored pairs"):
-        planned(data, objective="triplet")
-    with pytest.raises(UserError, match="These settings do not work"):
-        planned(data, adjust={"margin": -1})
-    with pytest.raises(UserError, match="no example"):
-        example_table("../../secret.csv", bench.settings.limits)
-    with pytest.raises(UserError, match="no training data"):
-        preparing.current(bench.sessions.open())
+    refused("cannot learn from scored pairs", planned, data, objective="triplet")
+    refused("These settings do not work", planned, data, adjust={"margin": -1})
+    refused("no example", example_table, "../../secret.csv", bench.settings.limits)
+    refused("no training data", preparing.current, bench.sessions.open())
