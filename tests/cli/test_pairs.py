@@ -6,15 +6,15 @@ import json
 import pytest
 from scipy.stats import spearmanr
 
-from tests.cli.test_sentences import PAIRS
+from tests.cli.test_sentences import PAIRS, first_lines
 
 
-def test_the_scored_file_and_the_agreement(shell, tmp_path):
-    out = tmp_path / "scored.csv"
-    printed, _ = shell("pairs", PAIRS, "--out", out, "--json")
+def test_the_scored_file_and_the_agreement(shell, write, tmp_path):
+    few, out = write("few.csv", first_lines(PAIRS, 201)), tmp_path / "scored.csv"
+    printed, _ = shell("pairs", few, "--out", out, "--json")
     result = json.loads(printed)
     rows = list(csv.DictReader(out.read_text(encoding="utf-8-sig").splitlines()))
-    assert list(rows[0]) == ["sentence1", "sentence2", "score", "cosine"] and len(rows) == result["scored"] == 400
+    assert list(rows[0]) == ["sentence1", "sentence2", "score", "cosine"] and len(rows) == result["scored"] == 200
     agreement = result["agreement"]
     expected = spearmanr([float(row["cosine"]) for row in rows], [float(row["score"]) for row in rows]).statistic
     assert agreement["spearman"] == pytest.approx(expected, abs=1e-3) and agreement["low"] < expected < agreement["high"]

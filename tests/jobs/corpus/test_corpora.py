@@ -7,14 +7,15 @@ import pytest
 
 from sbert_app.corpus.hits import FORMER_MODEL, FormerIndex, Indexing
 from sbert_app.corpus.indexed import WORDS, IndexedCorpus
-from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index_again
 from sbert_app.jobs.corpus.opening import open_example, open_key, other_index, read_lines, saved_corpora
 from sbert_app.jobs.duplicates.job import findings_of, keep_group, mine
 from sbert_app.jobs.search.open_corpus import judge, judgements, offered
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.files.finding import DEFAULT_ENCODER
+from sbert_app.settings import Limits
 from sbert_app.tables import read_table
+from tests.jobs.refusals import refused
 from tests.searching import beside, indexed, search
 
 
@@ -45,8 +46,7 @@ def test_an_open_corpus_is_indexed_again_with_another_model(bench, other_model):
     assert other_index(bench, session, other_model) is None
     assert offered(bench, session).former_model == DEFAULT_ENCODER == beside(bench, session, FORMER_MODEL, "fruit").model
     assert beside(bench, session, WORDS, "a boat").hits[0].row == 3
-    with pytest.raises(UserError, match="Unknown ranking"):
-        beside(bench, session, "x", "fruit")
+    refused("Unknown ranking", beside, bench, session, "x", "fruit")
 
 
 def test_a_corpus_opened_while_another_is_stored_gets_nothing_of_it(bench, other_model, monkeypatch):
@@ -83,14 +83,14 @@ def test_a_corpus_saved_with_a_model_that_is_gone_opens_and_says_which_model_is_
     session = bench.sessions.open()
     key = bench.library.save(replace(example, model=gone, fingerprint="0" * 16))
     assert open_key(bench, session, key).model == gone
-    with pytest.raises(UserError, match=rf"The model '{gone}' is not on this machine .* or use the bundled one"):
-        search(bench, session, "rain", 3)
+    refused(rf"The model '{gone}' is not on this machine .* or use the bundled one", search, bench, session, "rain", 3)
 
 
 def test_a_file_name_opens_the_newest_saved_corpus_of_that_name(bench, write):
     later = bench.sessions.open()
-    for text in ("the first text\nanother", "the second text\nanother"):
-        indexed(bench, read_table(write("notes.csv", f"text\n{text}\n"), bench.settings.limits))
-        time.sleep(1.1)  # the library keeps the second
+    first, second = (read_table(write("notes.csv", f"text\nthe {it} text\nanother\n"), Limits()) for it in ("first", "second"))
+    indexed(bench, first)
+    time.sleep(1.1)  # the library keeps the second
+    indexed(bench, second)
     assert open_key(bench, later, "notes.csv").corpus.sentences == ["the second text", "another"]
     assert open_key(bench, later, "notes") is None

@@ -27,6 +27,7 @@ from sbert_app.settings import Settings
 from sbert_app.tables import Table, read_table
 from sbert_app.ui.search.view import hit_records
 from sbert_app.wording import amount
+from tests.jobs.refusals import refused
 from tests.searching import brought, indexed, indexing, more_like, of_example, search
 
 QUERIES = Path(__file__).parents[2] / "corpus" / "field_notes_queries.csv"
@@ -50,13 +51,13 @@ def test_indexing_reports_progress_up_to_a_searchable_corpus(bench, unknown):
 def test_stopping_keeps_what_was_encoded_and_the_corpus_before(bench, unknown):
     session, _ = indexing(bench, ["the corpus before"])
     before = session.get(IndexedCorpus)
-    session.put(read_lines("\n".join(unknown), bench.settings.limits))
+    brought(bench, unknown[:400], session)
     seen = []
     for event in index(bench, session, ["text"]):
         seen.append(event)
         if event.done > 100:
             session.stop(INDEXING)
-    assert seen[-1].stopped and 100 < seen[-1].done < len(unknown) and session.get(IndexedCorpus) is before
+    assert seen[-1].stopped and 100 < seen[-1].done < 400 and session.get(IndexedCorpus) is before
     again = list(index(bench, session, ["text"]))
     assert again[-1].skipped == seen[-1].done and session.get(IndexedCorpus) is not before
 
@@ -108,8 +109,8 @@ def test_a_corpus_opened_meanwhile_stays_and_ends_the_indexing(bench, unknown, s
     assert session.get(IndexedCorpus).corpus.name == "field_notes.csv" and session.get(Table) is None
 
 
-def test_a_new_start_does_not_revive_what_was_stopped(bench, sentences):
-    session = brought(bench, sentences)
+def test_a_new_start_does_not_revive_what_was_stopped(bench, unknown):
+    session = brought(bench, unknown[:100])
     first, second = index(bench, session, ["text"]), index(bench, session, ["text"])
     next(first)
     session.stop(INDEXING)
@@ -141,35 +142,26 @@ def test_a_small_corpus_of_one_row_and_of_equal_rows(bench):
 
 def test_bad_requests_are_told_and_leave_the_corpus_before_in_place(bench):
     session = bench.sessions.open()
-    with pytest.raises(UserError, match="no corpus yet. Choose an example or upload a file"):
-        search(bench, session, "x")
-    with pytest.raises(UserError, match="nothing to index yet"):
-        list(index(bench, session, ["text"]))
-    with pytest.raises(UserError, match="There is no example 'passwd'"):
-        open_example(bench, session, "passwd")
+    refused("no corpus yet. Choose an example or upload a file", search, bench, session, "x")
+    refused("nothing to index yet", index, bench, session, ["text"])
+    refused("There is no example 'passwd'", open_example, bench, session, "passwd")
     session, _ = indexing(bench, ["a", "b"])
     before = session.get(IndexedCorpus)
-    with pytest.raises(UserError, match="There are no lines yet. Type or paste one sentence per line"):
-        read_lines(" \n ", bench.settings.limits)
+    refused("There are no lines yet. Type or paste one sentence per line", read_lines, " \n ", bench.settings.limits)
     for call in (lambda: open_saved(bench, session, ""), lambda: delete_saved(bench, "")):
-        with pytest.raises(UserError, match="Choose a saved corpus first"):
-            call()
+        refused("Choose a saved corpus first", call)
     for row in (0, 99, None, "1; drop", [1, 2], True):
-        with pytest.raises(UserError, match=r"The row must be a whole number in 1..2"):
-            more_like(bench, session, row)
+        refused(r"The row must be a whole number in 1..2", more_like, bench, session, row)
     for columns in ("text", None, [1], {"text": 1}):
         with pytest.raises(UserError, match="The sentence columns must be a list of names"):
             session.put(read_lines("a", bench.settings.limits))
             list(index(bench, session, columns))
     for model in (None, 5, ["x"]):
-        with pytest.raises(UserError, match="The model must be given by its name"):
-            list(index(bench, session, ["text"], model))
-    with pytest.raises(UserError, match="no column 'nope'"):
-        list(index(bench, session, ["nope"]))
+        refused("The model must be given by its name", index, bench, session, ["text"], model)
+    refused("no column 'nope'", index, bench, session, ["nope"])
     assert session.get(IndexedCorpus) is before
     session.put(replace(before, fingerprint="another"))
-    with pytest.raises(UserError, match="has changed since this corpus was indexed. Index it again"):
-        search(bench, session, "a")
+    refused("has changed since this corpus was indexed. Index it again", search, bench, session, "a")
 
 
 INDEX_FOR_EVER = """
@@ -215,8 +207,7 @@ def test_hosted_mode_leaves_nothing_on_disk(tmp_path, unknown):
     assert not (tmp_path / "home").exists()
     assert saved_corpora(hosted) == []
     for call in (lambda: open_saved(hosted, session, "x"), lambda: delete_saved(hosted, "x")):
-        with pytest.raises(UserError, match="A hosted app saves no corpora"):
-            call()
+        refused("A hosted app saves no corpora", call)
 
 
 def test_two_visitors_at_once_see_their_own_corpus_only(bench):
@@ -257,14 +248,6 @@ def searched(shared_bench):
     return indexed(shared_bench, [f"Please help with my {topic}" for topic in [TOPICS[0]] * 89 + TOPICS * 5])
 
 
-@pytest.fixture(scope="module")
-def in_teams(shared_bench, tmp_path_factory):
-    """24 rows of four texts, each twice in every one of three teams."""
-    path = tmp_path_factory.mktemp("corpus") / "a.csv"
-    path.write_text("text,team\n" + "".join(f"Please help with my {TOPICS[i % 4]},{i % 3}\n" for i in range(24)))
-    return indexed(shared_bench, read_table(path, shared_bench.settings.limits))
-
-
 @pytest.mark.parametrize("ranking", RANKINGS)
 def test_so_many_texts_are_found_as_are_asked_for_though_rows_repeat(shared_bench, searched, ranking):
     hits = search(shared_bench, searched, "help with a refund please", 6, ranking=ranking).hits
@@ -274,7 +257,10 @@ def test_so_many_texts_are_found_as_are_asked_for_though_rows_repeat(shared_benc
     assert [hit.copies for hit in hits[1:]] == [4] * 5
 
 
-def test_copies_and_all_above_a_cosine_are_counted_among_the_rows_that_fit_the_filters(shared_bench, in_teams, monkeypatch):
+def test_copies_and_all_above_a_cosine_are_counted_among_the_rows_that_fit_the_filters(shared_bench, write, monkeypatch):
+    """24 rows of four texts, each twice in every one of three teams."""
+    path = write("a.csv", "text,team\n" + "".join(f"Please help with my {TOPICS[i % 4]},{i % 3}\n" for i in range(24)))
+    in_teams = indexed(shared_bench, read_table(path, shared_bench.settings.limits))
     all_above = job.SearchOptions("refund", filters={"team": "0"}, least=-1.0)
     for result in (search(shared_bench, in_teams, "refund", 10, {"team": "0"}), job.search(shared_bench, in_teams, all_above)):
         assert [hit.copies for hit in result.hits] == [1, 1, 1, 1]
@@ -282,8 +268,7 @@ def test_copies_and_all_above_a_cosine_are_counted_among_the_rows_that_fit_the_f
         assert sorted(record["row"] for record in saved) == list(range(1, 25, 3))
         assert {record["team"] for record in saved} == {"0"}
     monkeypatch.setattr(ranked_hits, "MOST_ROWS", 7)
-    with pytest.raises(UserError, match="8 rows have a cosine of at least -1, more than the 7"):
-        job.search(shared_bench, in_teams, all_above)
+    refused("8 rows have a cosine of at least -1, more than the 7", job.search, shared_bench, in_teams, all_above)
 
 
 def test_a_text_in_very_many_rows_is_saved_in_the_first_of_them(shared_bench, searched, monkeypatch):
@@ -309,5 +294,4 @@ def test_above_a_cosine_is_every_row_that_has_it(shared_bench, searched, monkeyp
 
 @pytest.mark.parametrize("other", [{"rerank": True}, {"hybrid": True}, {"ranking": "words"}])
 def test_a_least_cosine_goes_with_no_other_ranking(shared_bench, searched, other):
-    with pytest.raises(UserError, match="leave the other out"):
-        job.search(shared_bench, searched, job.SearchOptions("refund", least=0.5, **other))
+    refused("leave the other out", job.search, shared_bench, searched, job.SearchOptions("refund", least=0.5, **other))
