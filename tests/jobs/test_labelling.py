@@ -22,6 +22,7 @@ from sbert_app.models.files.finding import DEFAULT_ENCODER
 from sbert_app.tables import Table, csv_file, read_table
 from sbert_app.ui.fine_tune.label_panel import _so_far, view
 from sbert_app.vectors import unit_rows
+from tests.jobs.refusals import refused
 from tests.searching import of_example
 
 
@@ -153,26 +154,22 @@ def test_a_full_disk_is_told_and_the_question_stays(session, monkeypatch):
         raise UserError("The disk is full.")
 
     monkeypatch.setattr(type(before.log), "add", full)
-    with pytest.raises(UserError, match="disk is full"):
-        answer(session, "yes", 0, 1.0)
+    refused("disk is full", answer, session, "yes", 0, 1.0)
     assert labelling.labelling(session) is before
 
 
 def test_what_is_no_label_is_refused_and_so_is_any_without_a_corpus_or_labels(bench, session):
     for wrong in ("maybe", "", None, 3.0, 6, True):
-        with pytest.raises(UserError, match="label|answer"):
-            answer(session, wrong, 0)
+        refused("label|answer", answer, session, wrong, 0)
     assert labelling.labelling(session).answers == ()
     other = bench.sessions.open()
     for ask in (lambda: begin(bench, other), lambda: undo(other), lambda: as_csv(other)):
-        with pytest.raises(UserError, match="no corpus yet|No pairs are being labelled"):
-            ask()
+        refused("no corpus yet|No pairs are being labelled", ask)
 
 
 def test_labels_are_training_data_and_those_to_measure_by_are_held_out(bench, session):
     label(session, 15)
-    with pytest.raises(UserError, match=r"There are \d+ labels to learn from, at least 20 are needed"):
-        train_on(bench, session)
+    refused(r"There are \d+ labels to learn from, at least 20 are needed", train_on, bench, session)
     current = label(session, 75)
     data = train_on(bench, session)
     reasons = {given.texts: given.why for given in reversed(current.answers)}
@@ -181,12 +178,6 @@ def test_labels_are_training_data_and_those_to_measure_by_are_held_out(bench, se
         for part in (data.split.train, data.split.dev, data.split.held_out)
     ]
     assert kinds == [{LEARN}, {LEARN}, {MEASURE}]
-
-
-def test_grades_are_scored_pairs(bench, session):
-    grade(session, True)
-    label(session, 60, lambda current: str(round(5 * max(0, float(current.pairs.scores[current.question.place])))))
-    assert train_on(bench, session).mapping.kind == "scored"
 
 
 def test_a_file_of_labels_comes_back_by_its_texts_and_changes_nothing_twice(bench, session, tmp_path):
@@ -242,11 +233,9 @@ def test_a_changed_label_counts_at_once_and_after_a_restart(bench, session):
 def test_a_model_from_labels_is_a_folder_that_sentence_transformers_loads(bench, session):
     from sentence_transformers import SentenceTransformer
 
-    with pytest.raises(UserError, match="at least 20 labels to learn from, of both kinds"):
-        adapt(bench, session)
+    refused("at least 20 labels to learn from, of both kinds", adapt, bench, session)
     label(session, 60, lambda current: "yes")
-    with pytest.raises(UserError, match=r"All \d\d are yes: label some more"):
-        adapt(bench, session)
+    refused(r"All \d\d are yes: label some more", adapt, bench, session)
     for _ in range(60):
         undo(session)
     texts, vectors = session.corpus().corpus.sentences, session.corpus().embeddings
@@ -268,14 +257,12 @@ def test_a_model_from_labels_is_a_folder_that_sentence_transformers_loads(bench,
     assert adapt(bench, session) is made  # pressed twice: one model
     bench.registry.delete(made.model)
     assert made.model not in bench.registry.encoders() and not bench.registry.loaded("encoder", made.model)
-    with pytest.raises(UserError, match="not on this machine"):
-        bench.registry.encoder(made.model)
+    refused("not on this machine", bench.registry.encoder, made.model)
     label(session, 1, on_one_side)
     again = adapt(bench, session)
     assert again is not made and again.model in bench.registry.encoders()
     for name in (DEFAULT_ENCODER, "", "..", "../cache", "no such model"):
-        with pytest.raises(UserError, match="no longer exists"):
-            bench.registry.delete(name)
+        refused("no longer exists", bench.registry.delete, name)
 
 
 @pytest.fixture
@@ -329,12 +316,9 @@ def test_a_pair_that_was_asked_twice_is_corrected_where_it_counts(ask):
 
 def test_what_is_wrong_with_answers_is_said_and_none_of_them_is_kept(ask):
     pair = ask(count=1).summary["pairs"][0]
-    with pytest.raises(UserError, match="Pair '-7' is neither asked now nor labelled"):
-        ask(answers={str(pair["id"]): "yes", "-7": "no"})
-    with pytest.raises(UserError, match="Unknown label 'maybe'"):
-        ask(answers={str(pair["id"]): "maybe"})
-    with pytest.raises(UserError, match="A model needs at least 20 labels"):
-        ask(adapt=True)
+    refused("Pair '-7' is neither asked now nor labelled", ask, answers={str(pair["id"]): "yes", "-7": "no"})
+    refused("Unknown label 'maybe'", ask, answers={str(pair["id"]): "maybe"})
+    refused("A model needs at least 20 labels", ask, adapt=True)
     assert ask().summary["labels"] == 0
 
 
@@ -346,8 +330,7 @@ def test_a_spreadsheet_of_pairs_goes_out_and_comes_back_with_labels(ask, tmp_pat
         row["label"] = judged(row).capitalize()
     contrary = rows[0] | {"label": "no" if rows[0]["label"] == "Yes" else "yes"}
     sheet.write_text(csv_file([*rows, contrary]), encoding="utf-8", newline="")
-    with pytest.raises(UserError, match="holds 90 labels not sent yet"):
-        ask(count=5, out=sheet)
+    refused("holds 90 labels not sent yet", ask, count=5, out=sheet)
     after = ask(labels=sheet, save=everything)
     assert after.summary["labels"] == 90 and after.lines[0].startswith("90 labels: ")
     assert "1 row of the file left out" in after.lines[1] and "1 pair has two different labels" in after.lines[2]
@@ -357,5 +340,4 @@ def test_a_spreadsheet_of_pairs_goes_out_and_comes_back_with_labels(ask, tmp_pat
     adapted = ask(adapt=True).summary["adapted"]
     assert adapted["tried"].keys() == {0, 10, 20, 30} and isinstance(adapted["model"], str)
     sheet.write_text("sentence1,sentence2,label\na,b,0\nc,d,1\n")
-    with pytest.raises(UserError, match="only the labels 0 and 1. Write yes and no"):
-        ask(labels=sheet)
+    refused("only the labels 0 and 1. Write yes and no", ask, labels=sheet)

@@ -21,6 +21,7 @@ from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from sbert_app.tables.table import csv_file
 from sbert_app.ui.similarity.file_panel import EXAMPLE, FilePanel
+from tests.jobs.refusals import refused
 
 ROWS = 'id,left,right,note\n1,A red car,A crimson automobile,=1+1\n2,,A dog,b\n3,A dog,The moon,"c,d"\n4,A red car,A dog,e\n'
 
@@ -79,10 +80,8 @@ def test_other_columns_can_be_chosen(score, steps_of, session, write):
 def test_a_file_without_two_columns_and_a_session_without_a_file(score, steps_of, session, write):
     with pytest.raises(UserError, match="needs two columns of text. This file has one: text"):
         open_pairs(session, read_table(write("one.txt", "a\nb\n"), Limits()))
-    with pytest.raises(UserError, match="There is no file of pairs yet"):
-        list(steps_of(session, PairColumns("a", "b")))
-    with pytest.raises(UserError, match="0 usable rows"):
-        score(session, write("blank.csv", "a,b\nx,\n,y\n"), PairColumns("a", "b"))
+    refused("There is no file of pairs yet", steps_of, session, PairColumns("a", "b"))
+    refused("0 usable rows", score, session, write("blank.csv", "a,b\nx,\n,y\n"), PairColumns("a", "b"))
 
 
 def test_stopped_scoring_stores_nothing(steps_of, session):
@@ -122,20 +121,15 @@ def labelled(count=24):
     return "\n".join(["label,sentence1,sentence2", *cells]) + "\n"
 
 
-def test_the_scores_are_compared_with_the_labels(score, session, write):
-    scored, guessed, _ = score(session, write("l.csv", labelled()))
+def test_scores_are_compared_with_labels_and_the_rows_shown_are_those_that_disagree_or_the_extremes(score, session, write):
+    path = write("l.csv", labelled())
+    scored, guessed, _ = score(session, path)
     assert guessed == PairColumns("sentence1", "sentence2", "label")
-    grades = [24 - i for i in range(20) if i not in (1, 2)]
     kept = [i for i in range(20) if i not in (1, 2)]
     assert scored.agreement.pairs == 18 and len(scored.scores) == 20
-    assert scored.agreement.measures["spearman"] == pytest.approx(spearmanr(scored.scores[kept], grades).statistic)
+    assert scored.agreement.measures["spearman"] == pytest.approx(spearmanr(scored.scores[kept], [24 - i for i in kept]).statistic)
     assert scored.labels.left_out == {"no label": 1, "a label that is not a number": 1}
     assert scored.records()[2]["score"] is not None
-
-
-def test_the_rows_shown_are_those_that_disagree_or_the_extremes(score, session, write):
-    path = write("l.csv", labelled())
-    scored, _, _ = score(session, path)
     high, low = scored.disagreeing()
     assert high and low and {pair.row for pair in high}.isdisjoint(pair.row for pair in low)
     assert not {2, 3} & {pair.row for pair in (*high, *low)} and high[0].label.isdigit()

@@ -129,13 +129,7 @@ def test_at_home_the_log_is_text_with_all_that_an_error_says_and_without_the_end
     assert "a job ended" not in text
 
 
-@pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with closing(Served(Settings(home=tmp_path_factory.mktemp("home"), device="cpu"))) as app:
-        yield app
-
-
-def test_a_fault_of_ours_is_found_in_the_log_by_the_number_on_the_screen(app: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_ours_is_found_in_the_log_by_the_number_on_the_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> Any:
         raise RuntimeError(f"what it was about: {WORDS[2]}")
 
@@ -146,9 +140,9 @@ def test_a_fault_of_ours_is_found_in_the_log_by_the_number_on_the_screen(app: Se
         assert failed["traceback"].endswith("\nRuntimeError") and "in fail" in failed["traceback"]
         assert ended["outcome"] == "failed" and WORDS[2] not in json.dumps(logged())
 
-    client = Client(app.url, verbose=False)
-    corpus = client.predict(None, "a red car\na green apple", [], DEFAULT_ENCODER, api_name="/index_corpus")["corpus"]
-    with lines() as logged:
+    with closing(Served(Settings(home=tmp_path, device="cpu"))) as app, lines() as logged:
+        client = Client(app.url, verbose=False)
+        corpus = client.predict(None, "a red car\na green apple", [], DEFAULT_ENCODER, api_name="/index_corpus")["corpus"]
         monkeypatch.setattr(searching, "search", fail)
         with pytest.raises(AppError) as shown:
             client.predict(corpus, WORDS[2], 1, api_name="/search")

@@ -111,20 +111,20 @@ def test_more_like_a_passage_is_like_the_passage_on_the_card(shared_bench, sessi
     assert like.hits[0].score == pytest.approx(float(passage @ row), abs=2e-3)
 
 
-def test_filters_and_the_cross_encoder_read_the_passage(bench, lines, write):
+def test_filters_and_the_cross_encoder_read_the_passage(shared_bench, lines, write):
     rows = pd.DataFrame({"text": lines, "odd": np.arange(len(lines)) % 2})
-    session = indexed(bench, read_table(write("long.csv", rows.to_csv(index=False)), bench.settings.limits))
+    session = indexed(shared_bench, read_table(write("long.csv", rows.to_csv(index=False)), shared_bench.settings.limits))
     for ranking in (DENSE, MAXSIM):
-        hit = search(bench, session, QUERY, 1, {"odd": "0"}, ranking).hits[0]
+        hit = search(shared_bench, session, QUERY, 1, {"odd": "0"}, ranking).hits[0]
         assert hit.row == 31 and hit.compared.endswith(ANSWER)
-        assert 31 not in [hit.row for hit in search(bench, session, QUERY, 40, {"odd": "1"}, ranking).hits]
-    reranked = search(bench, session, QUERY, 5, cross_encoder=DEFAULT_CROSS_ENCODER).hits
+        assert 31 not in [hit.row for hit in search(shared_bench, session, QUERY, 40, {"odd": "1"}, ranking).hits]
+    reranked = search(shared_bench, session, QUERY, 5, cross_encoder=DEFAULT_CROSS_ENCODER).hits
     hit = next(hit for hit in reranked if hit.row == 31)
-    scorer = bench.registry.pair_scorer(DEFAULT_CROSS_ENCODER)
+    scorer = shared_bench.registry.pair_scorer(DEFAULT_CROSS_ENCODER)
     assert hit.cross_score == pytest.approx(float(scorer.score([(QUERY, hit.compared)])[0]), abs=1e-4)
 
 
-def test_indexing_tells_rows_and_passages(bench, lines):
+def test_indexing_tells_rows_and_passages_which_are_cached_saved_and_reopened(bench, lines):
     session, events = indexing(bench, lines)
     indexed = session.get(IndexedCorpus)
     count = len(indexed.passages)
@@ -136,11 +136,7 @@ def test_indexing_tells_rows_and_passages(bench, lines):
     card = corpus_view.card(indexed, session.get(Indexing))
     assert f"{len(lines)} sentences and {count} passages" in card
     assert f"1 text is longer than all-MiniLM-L6-v2 reads. Search reads all of it, in {count} passages" in card
-
-
-def test_passages_are_cached_saved_and_reopened(bench, lines):
-    _, events = indexing(bench, lines)
-    total = events[-1].total
+    total = last.total
     session, events = indexing(bench, lines)
     assert (events[-1].stage, events[-1].skipped, events[-1].total) == ("Opened", total, total)
     assert search(bench, session, QUERY, 1).hits[0].compared.endswith(ANSWER)
@@ -148,15 +144,12 @@ def test_passages_are_cached_saved_and_reopened(bench, lines):
     assert (events[-1].stage, events[-1].skipped, events[-1].total) == ("Indexed", total, total + 1)
 
 
-def test_a_corpus_saved_without_passages_is_searched_by_beginnings_and_says_so(bench, lines):
-    session, _ = indexing(bench, lines)
-    indexed = session.get(IndexedCorpus)
-    bench.library.delete(indexed.saved_id)
-    saved = bench.library.save(replace(indexed, passages=None, saved_id=""))
-    open_saved(bench, session, saved)
-    older = search(bench, session, QUERY, 3, ranking=DENSE)
-    assert len(older.hits) == 3 and not any(hit.passage for hit in older.hits)
-    assert "only the beginning is compared by meaning. Index the file again" in corpus_view.card(session.get(IndexedCorpus))
+def test_a_corpus_saved_without_passages_is_searched_by_beginnings_and_says_so(bench, session):
+    older = bench.sessions.open()
+    open_saved(bench, older, bench.library.save(replace(session.get(IndexedCorpus), passages=None, saved_id="")))
+    hits = search(bench, older, QUERY, 3, ranking=DENSE).hits
+    assert len(hits) == 3 and not any(hit.passage for hit in hits)
+    assert "only the beginning is compared by meaning. Index the file again" in corpus_view.card(older.get(IndexedCorpus))
 
 
 def test_stopping_while_texts_are_cut_encodes_nothing(bench, lines):
