@@ -119,7 +119,7 @@ def write_again_and_again(folder, count, until):
 def test_one_process_writes_at_a_time(collection, tmp_path):
     collection.close()
     lock = (tmp_path / "made" / "lock").stat().st_ino  # who deletes it lets two others have one each
-    context, until = multiprocessing.get_context("fork"), time.monotonic() + 2
+    context, until = multiprocessing.get_context("fork"), time.monotonic() + 1
     count = context.Queue()
     writers = [context.Process(target=write_again_and_again, args=(tmp_path / "made", count, until)) for _ in range(4)]
     for writer in writers:
