@@ -51,7 +51,7 @@ def reopened(tmp_path):
     return lambda count, files=FILES: Checkpoint(path, files, count)
 
 
-def test_a_checkpoint_is_believed_as_far_as_the_collection_has_its_rows(reopened):
+def test_a_checkpoint_is_believed_as_far_as_the_collection_has_its_rows_and_not_of_one_emptied_or_another(reopened):
     checkpoint = reopened(19)
     assert checkpoint.holds(0, 0, "one") and checkpoint.holds(1, 10, "three") and not checkpoint.holds(1, 10, "changed")
     assert checkpoint.rows == 19 and checkpoint.unfinished and checkpoint.keys == {"k1", "k2", "k3"}
@@ -59,9 +59,6 @@ def test_a_checkpoint_is_believed_as_far_as_the_collection_has_its_rows(reopened
     checkpoint = reopened(15)  # what was not finished is written again
     assert checkpoint.holds(1, 0, "two") and not checkpoint.holds(1, 10, "three")
     assert checkpoint.reaches(1, 10) and not checkpoint.unfinished
-
-
-def test_nothing_is_believed_of_a_collection_that_was_emptied_or_is_another(reopened):
     assert reopened(14).rows == 0 and reopened(19, ("c.csv",)).rows == 0
 
 

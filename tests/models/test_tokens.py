@@ -37,9 +37,10 @@ def spans_of(encoder, text):
     return passage_spans(encoder, [text]).get(0, [])
 
 
-def test_only_texts_longer_than_the_model_reads_are_cut(encoder):
+def test_only_texts_longer_than_the_model_reads_are_cut_and_a_prompt_leaves_less_room(encoder):
     texts = ["short", "word " * 400, "x" * 260, "a b " * 140, "word " * 254, "word " * 255, ""]
     assert list(passage_spans(encoder, texts)) == [1, 3, 5]  # one long word is one [UNK] token; 254 words and two marks fit
+    assert spans_of(changed(encoder, "prompted"), texts[4])
 
 
 @pytest.mark.parametrize("kind", CHANGES)
@@ -72,8 +73,3 @@ def test_a_long_sentence_is_cut_between_words_or_characters(encoder):
     assert {word for part in parts("running uncommonly " * 300) for word in part.split()} == {"running", "uncommonly"}
     assert {len(part.split()) for part in parts(TEXTS["one sentence"])[:-1]} == {LONGEST_SENTENCE}
     assert "".join(parts(TEXTS["Chinese without marks"])) == TEXTS["Chinese without marks"]
-
-
-def test_a_prompt_leaves_less_room(encoder):
-    text = "word " * 250
-    assert not spans_of(encoder, text) and spans_of(changed(encoder, "prompted"), text)
