@@ -46,9 +46,7 @@ PURE = ("view", "chart", "page")  # how modules of a tab end that turn values in
 MOST_FILES = 18  # in a folder
 LEAST_LINES, MOST_LINES = 60, 220
 # A module is one idea of 60 to 220 lines. These are smaller: no further one may be, and some may still go to a neighbour.
-SMALL = """
-errors
-""".split()
+SMALL = ["errors"]
 
 
 def layer(module: str) -> int | None:

@@ -41,28 +41,18 @@ def test_each_documented_variable_is_known_and_an_empty_one_is_none_at_all():
 
 
 def test_the_address_and_the_names_that_the_app_answers_to():
-    env = {
-        "GRADIO_SERVER_NAME": "192.168.1.5",
-        "GRADIO_SERVER_PORT": "8000",
-        "SBERT_STUDIO_HOSTS": "a.example, https://b.example/,",
-    }
-    settings = settings_from_environment(env | {"GRADIO_ROOT_PATH": "https://c.example/studio"})
+    env = {"GRADIO_SERVER_NAME": "192.168.1.5", "GRADIO_SERVER_PORT": "8000", "GRADIO_ROOT_PATH": "https://c.example/studio"}
+    settings = settings_from_environment(env | {"SBERT_STUDIO_HOSTS": "a.example, https://b.example/,"})
     assert (settings.address, settings.port) == ("192.168.1.5", 8000)
     assert settings.hosts == ("a.example", "b.example", "c.example")
 
 
 MISTAKES = {
-    "SBERT_STUDIO_DEVICE": ["gpu"],
-    "SBERT_STUDIO_PRECISION": ["fp16"],
-    "SBERT_STUDIO_LOG": ["xml"],
-    "SBERT_STUDIO_HOSTED": ["maybe"],
-    "SBERT_STUDIO_HOME": [__file__, "~nobody-of-this-name/studio", "a\0b"],
-    "GRADIO_SERVER_PORT": ["http", "70000", "²"],
-    "GRADIO_ROOT_PATH": ["http://[studio", "studio"],
-    "SBERT_STUDIO_KEY": [" ", "two words", "schlüssel"],
-    "SBERT_STUDIO_LOGN": ["basic"],
-    "SBERT_STUDIO_USERS": ["users.txt"],
-}
+    "SBERT_STUDIO_DEVICE": ["gpu"], "SBERT_STUDIO_PRECISION": ["fp16"], "SBERT_STUDIO_LOG": ["xml"], "SBERT_STUDIO_LOGN": ["basic"],
+    "SBERT_STUDIO_HOSTED": ["maybe"], "SBERT_STUDIO_HOME": [__file__, "~nobody-of-this-name/studio", "a\0b"],
+    "SBERT_STUDIO_KEY": [" ", "two words", "schlüssel"], "SBERT_STUDIO_USERS": ["users.txt"],
+    "GRADIO_SERVER_PORT": ["http", "70000", "²"], "GRADIO_ROOT_PATH": ["http://[studio", "studio"],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("variable", "value"), [(variable, value) for variable, values in MISTAKES.items() for value in values])

@@ -51,11 +51,7 @@ def test_a_json_line_that_is_no_object_is_a_bad_row(write):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        (
-            "a.csv",
-            "text\nwhole\n" + "x\n" * 3000 + '"never closed' + "y" * 11_000_000,
-            "more than 10,000,000 characters in line 3,003",
-        ),
+        ("a.csv", "text\n" + "x\n" * 3001 + '"never closed' + "y" * 11_000_000, "more than 10,000,000 characters in line 3,003"),
         ("a.csv", b"text\n\xff\xfe\x00\x81\x8d\n", "is not UTF-8 text"),
         ("a.csv.gz", gzip.compress(b"text\n" + b"word\n" * 9000)[:-9], "is not a complete gzip file"),
         ("a.parquet", b"PAR1 not really", "is not a readable parquet file"),

@@ -104,19 +104,10 @@ def test_a_heavy_job_waits_for_one_end_however_many_are_before_it(places, monkey
         assert list(bob) == []
 
 
-@pytest.mark.parametrize(
-    ("forwarded", "address"),
-    [
-        ("", "client"),
-        ("5.6.7.8, 1.2.3.4", "1.2.3.4"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-        ("2001:db8:1:2::1", "2001:db8:1:2::/64"),
-        ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
-        ("::ffff:1.2.3.4", "1.2.3.4"),
-        ("1.2.3.4:5001", "1.2.3.4"),
-        ("[2001:db8:1:2::1]:5001", "2001:db8:1:2::/64"),
-        ("no address", "no address"),
-    ],
-)
+@pytest.mark.parametrize(("forwarded", "address"), [
+    ("", "client"), ("5.6.7.8, 1.2.3.4", "1.2.3.4"), ("::ffff:1.2.3.4", "1.2.3.4"), ("1.2.3.4:5001", "1.2.3.4"),
+    ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"), ("2001:db8:1:2::1", "2001:db8:1:2::/64"), ("no address", "no address"),
+    ("2001:db8:1:3::1", "2001:db8:1:3::/64"), ("[2001:db8:1:2::1]:5001", "2001:db8:1:2::/64"),
+])  # fmt: skip
 def test_a_line_is_one_visitor_however_many_addresses_it_has(forwarded, address):
     assert network_address(forwarded, "client") == address

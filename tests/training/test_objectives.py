@@ -45,18 +45,11 @@ def features(tensors: list[torch.Tensor]) -> list[dict[str, torch.Tensor]]:
     return [{"x": tensor} for tensor in tensors]
 
 
-@pytest.mark.parametrize(
-    ("concatenation", "flags"),
-    [
-        ("(u, v)", (True, False, False)),
-        ("(|u − v|)", (False, True, False)),
-        ("(u ∗ v)", (False, False, True)),
-        ("(|u − v|, u ∗ v)", (False, True, True)),
-        ("(u, v, u ∗ v)", (True, False, True)),
-        ("(u, v, |u − v|)", (True, True, False)),
-        ("(u, v, |u − v|, u ∗ v)", (True, True, True)),
-    ],
-)
+@pytest.mark.parametrize(("concatenation", "flags"), [
+    ("(u, v)", (True, False, False)), ("(|u − v|)", (False, True, False)), ("(u ∗ v)", (False, False, True)),
+    ("(|u − v|, u ∗ v)", (False, True, True)), ("(u, v, u ∗ v)", (True, False, True)), ("(u, v, |u − v|)", (True, True, False)),
+    ("(u, v, |u − v|, u ∗ v)", (True, True, True)),
+])  # fmt: skip
 def test_classification_equals_softmax_loss(embeddings, concatenation, flags):
     theirs = oracle.SoftmaxLoss(Given(), DIM, 3, *flags)
     ours = build_objective("classification", DIM, 3, ObjectiveOptions(concatenation))

@@ -84,17 +84,11 @@ def test_used_in_bf16_on_a_cpu_and_nowhere_else(model_folder, encoder, sentences
     assert min(map(cosine, fast.encode(few), encoder.encode(few))) > 0.999
 
 
-@pytest.mark.parametrize(
-    ("name", "mask", "expected"),
-    [
-        ("mean", [1, 1, 0], [2.0, -3.0]),
-        ("mean", [0, 0, 0], [0.0, 0.0]),  # not NaN
-        ("max", [1, 1, 0], [3.0, -1.0]),
-        ("max", [1, 0, 0], [1.0, -5.0]),
-        ("cls", [1, 1, 0], [1.0, -5.0]),
-        ("cls", [0, 1, 1], [3.0, -1.0]),
-    ],
-)
+@pytest.mark.parametrize(("name", "mask", "expected"), [
+    ("mean", [1, 1, 0], [2.0, -3.0]), ("mean", [0, 0, 0], [0.0, 0.0]),  # not NaN
+    ("max", [1, 1, 0], [3.0, -1.0]), ("max", [1, 0, 0], [1.0, -5.0]),
+    ("cls", [1, 1, 0], [1.0, -5.0]), ("cls", [0, 1, 1], [3.0, -1.0]),
+])  # fmt: skip
 def test_pooling_is_of_the_real_tokens_wherever_the_padding_is_and_leaves_them_unchanged(name, mask, expected):
     tokens = TOKENS.clone()
     assert POOL[name](tokens, torch.tensor([mask])).tolist() == [expected]

@@ -23,30 +23,21 @@ def card(front="", text=""):
     return f"---\n{front}\n---\n\n# A model\n\n{text}\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("cross-encoder/ms-marco-MiniLM-L6-v2", ANSWERS),
-        ("cross-encoder/msmarco-MiniLM-L12-en-de-v1", ANSWERS),
-        ("cross-encoder/ms-marco-TinyBERT-L2", ANSWERS),
-        ("nreimers/mmarco-mMiniLMv2-L12-H384-v1", ANSWERS),
-        ("BAAI/bge-reranker-base", ANSWERS),
-        ("mixedbread-ai/mxbai-rerank-xsmall-v1", ANSWERS),
-        ("cross-encoder/qnli-electra-base", ANSWERS),  # whether a passage holds the answer, in spite of its last letters
-        ("/home/me/quora/bge-reranker", ANSWERS),  # folders above say nothing
-        ("C:\\models\\my-reranker\\", ANSWERS),
-        ("cross-encoder/stsb-roberta-base", LIKENESS),
-        ("cross-encoder/quora-distilroberta-base", LIKENESS),
-        ("cross-encoder/nli-deberta-v3-base", LIKENESS),
-        ("me/allnli-small", LIKENESS),
-        ("tomaarsen/reranker-distilroberta-base-stsb", LIKENESS),  # the data set outweighs the fashionable word
-        ("me/paraphrase-judge", LIKENESS),
-        ("me/mine", UNKNOWN),
-        ("me/online-trecker-costs", UNKNOWN),  # nli, trec and sts within words are no data sets
-        ("me/stsb-and-msmarco", UNKNOWN),  # both
-        ("", UNKNOWN),
-    ],
-)
+# Of qnli: whether a passage holds the answer. Folders above say nothing, a data set outweighs the fashionable word; nli, trec, sts
+# within words are no data sets, and two that contradict each other say nothing.
+NAMES = {
+    ANSWERS: """
+        cross-encoder/ms-marco-MiniLM-L6-v2 cross-encoder/msmarco-MiniLM-L12-en-de-v1 cross-encoder/ms-marco-TinyBERT-L2
+        nreimers/mmarco-mMiniLMv2-L12-H384-v1 BAAI/bge-reranker-base mixedbread-ai/mxbai-rerank-xsmall-v1
+        cross-encoder/qnli-electra-base /home/me/quora/bge-reranker C:\\models\\my-reranker\\ """,
+    LIKENESS: """
+        cross-encoder/stsb-roberta-base cross-encoder/quora-distilroberta-base cross-encoder/nli-deberta-v3-base
+        me/allnli-small tomaarsen/reranker-distilroberta-base-stsb me/paraphrase-judge""",
+    UNKNOWN: "me/mine me/online-trecker-costs me/stsb-and-msmarco",
+}
+
+
+@pytest.mark.parametrize(("name", "kind"), [("", UNKNOWN), *((name, kind) for kind in NAMES for name in NAMES[kind].split())])
 def test_the_name_is_evidence(name, kind):
     assert trained_for(name, {}) == kind
 
@@ -102,16 +93,9 @@ def test_a_folder_without_a_card_or_with_a_folder_in_its_place_has_none(tmp_path
     assert read_card(tmp_path) == ""
 
 
-@pytest.mark.parametrize(
-    ("config", "count", "names"),
-    [
-        (NLI, 3, ["contradiction", "entailment", "neutral"]),
-        ({"id2label": {"0": "LABEL_0"}}, 1, []),
-        ({"num_labels": 4}, 4, []),
-        ({}, 2, []),  # the default of transformers
-        ({"id2label": {"0": "0", "1": "1"}}, 2, []),
-        ({"id2label": None, "num_labels": "many"}, 2, []),
-    ],
-)
+@pytest.mark.parametrize(("config", "count", "names"), [
+    (NLI, 3, ["contradiction", "entailment", "neutral"]), ({"id2label": {"0": "LABEL_0"}}, 1, []), ({"num_labels": 4}, 4, []),
+    ({}, 2, []), ({"id2label": {"0": "0", "1": "1"}}, 2, []), ({"id2label": None, "num_labels": "many"}, 2, []),  # as transformers
+])  # fmt: skip
 def test_labels_are_counted_and_named(config, count, names):
     assert (label_count(config), label_names(config)) == (count, names)
