@@ -197,15 +197,15 @@ def test_an_evaluation_borrows_for_each_model(lent, here, scored, caplog):
     assert [system["spearman"] for system in first.values()] == [system["spearman"] for system in second.values()]
 
 
-def test_a_race_runs_in_one_loan(lent, caplog, monkeypatch, short_checks, sentences):
+def test_a_race_runs_in_one_loan(lent, caplog, monkeypatch, short_checks):
     monkeypatch.setattr(race_module, "SBERT_TURNS", 2)
     monkeypatch.setattr(race_module, "PRODUCT_ROWS", 400)
-    *_, last = race(lent, RaceCorpus("tickets", sentences[:30], 30, 30), "", 1, Stop(), "")
+    *_, last = race(lent, RaceCorpus("some", [f"sentence {i} of a race" for i in range(20)], 20, 20), "", 1, Stop(), "")
     assert (last.stage, last.stopped) == (DONE, False) and last.result.timing.cross.items and loans(caplog) == ["race"]
 
 
 def test_a_stopped_race_keeps_what_it_measured(lent, caplog, monkeypatch):
-    corpus = RaceCorpus("some", [f"sentence {i} of a race" for i in range(200)], 200, 200)
+    corpus = RaceCorpus("some", [f"sentence {i} of a race" for i in range(60)], 60, 60)
     stop = Stop()
     for step in race(lent, corpus, "", 20, stop, ""):
         if step.result and step.result.cross.done and step.result.sbert.done:
@@ -271,7 +271,7 @@ def test_what_is_wrong_with_a_run_is_told_from_the_worker_too(lent):
 
 
 def test_rows_that_came_before_a_worker_was_ended_are_not_computed_again(lent, spaces, caplog, monkeypatch, sentences):
-    encoder = lent.registry.encoder()
+    encoder = lent.registry.encoder(BASE)
     monkeypatch.setattr(loan, "late", lambda *_: True)  # each loan ends after a batch
     spaces.quota.left = 250
     numbers, vectors = map(np.concatenate, zip(*lent.device.stream(encoder, sentences[:240]), strict=True))
@@ -281,7 +281,7 @@ def test_rows_that_came_before_a_worker_was_ended_are_not_computed_again(lent, s
 
 
 def test_the_seconds_follow_the_measured_rate(lent, spaces, monkeypatch, sentences):
-    encoder = lent.registry.encoder()
+    encoder = lent.registry.encoder(BASE)
     monkeypatch.undo()
     monkeypatch.setattr("sbert_app.runtime.zero_gpu.WORTH", 1e-9)
     monkeypatch.setattr(device, "SHORT_CHARACTERS", 0)
@@ -300,7 +300,7 @@ def test_a_model_that_the_worker_would_not_find_stays_here(lent, caplog, encoder
 
 
 def test_leaving_early_ends_the_worker(lent, spaces, caplog, sentences):
-    with closing(lent.device.stream(lent.registry.encoder(), sentences[:120])) as batches:
+    with closing(lent.device.stream(lent.registry.encoder(BASE), sentences[:120])) as batches:
         next(batches)
     assert loans(caplog) == ["embed"] and not spaces.multiprocessing.active_children()
 
@@ -312,4 +312,4 @@ def test_a_user_error_of_the_worker_is_one_here(lent, monkeypatch, sentences):
 
     monkeypatch.setitem(loan.TASKS, loan.EMBED, broken)
     with pytest.raises(UserError, match="is damaged"):
-        list(lent.device.stream(lent.registry.encoder(), sentences[:3]))
+        list(lent.device.stream(lent.registry.encoder(BASE), sentences[:3]))
