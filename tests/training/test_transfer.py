@@ -198,21 +198,25 @@ def worded():
     return LabelledSentences(sentences, targets, ["a", "b"], None, None)
 
 
+@pytest.fixture(scope="module")
+def learnt(worded):
+    return learn_words(count_words(worded), worded, quick=True)
+
+
 @pytest.mark.filterwarnings("ignore")
-def test_each_fold_is_predicted_as_by_scikit_learn(worded):
-    result = learn_words(count_words(worded), worded, quick=True)
+def test_each_fold_is_predicted_as_by_scikit_learn(worded, learnt):
     learner = LogisticRegression(max_iter=transfer.MOST_STEPS, random_state=transfer.SEED)
     pipeline = make_pipeline(TfidfVectorizer(token_pattern=WORD.pattern), learner)
     search = GridSearchCV(pipeline, {"logisticregression__C": transfer.C_OF_FOLDS}, cv=FOLDS)  # by folds of the training rows
     predicted = cross_val_predict(search, worded.sentences, worded.targets, cv=FOLDS)
-    assert (result.predicted == predicted).all() and 0.7 < result.accuracy < 1
-    assert "tf-idf of the training rows" in result.protocol
+    assert (learnt.predicted == predicted).all() and 0.7 < learnt.accuracy < 1
+    assert "tf-idf of the training rows" in learnt.protocol
 
 
-def test_tf_idf_has_a_figure_on_classes_and_word_overlap_says_why_not(worded, shared_bench):
+def test_tf_idf_has_a_figure_on_classes_and_word_overlap_says_why_not(worded, learnt, shared_bench):
     classes = Classes("words", worded, quick=True)
     cell = measure_cell(load_system(shared_bench, TF_IDF, Choice()), classes)
-    assert cell.value == pytest.approx(learn_words(count_words(worded), worded, quick=True).accuracy) and cell.seconds > 0
+    assert cell.value == pytest.approx(learnt.accuracy) and cell.seconds > 0
     assert cell.low < cell.value < cell.high and all(each.expected != each.given for each in mistakes(classes, cell, 5))
     with pytest.raises(UserError, match="gives no vectors to learn classes from"):
         measure_cell(load_system(shared_bench, OVERLAP, Choice()), classes)
