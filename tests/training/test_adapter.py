@@ -47,7 +47,7 @@ def test_random_labels_harm_little_and_too_few_or_one_kind_make_none():
 def test_what_is_known_of_a_sentence_is_no_gain_for_others():
     """Sentences in many pairs, labelled by their own chance: across the folds of pairs it would look like a gain."""
     found = []
-    for seed in range(4):
+    for seed in range(2):
         random = np.random.default_rng(seed)
         texts, style = unit_rows(random.normal(size=(30, 384)).astype(np.float32)), random.random(30) < 0.5
         one, two = (random.integers(30, size=300) for _ in range(2))
