@@ -12,29 +12,22 @@ from sbert_app.models.loading import FIRST_TOKEN, shorten_last_layer
 BATCH = 4  # of theirs, which pads: a long text in a batch of 32 costs ten seconds
 
 
-@pytest.fixture(scope="module", params=[1, 3], ids=["one label", "three labels"])
-def saved(request, model_folder, tmp_path_factory):
-    """The bundled backbone with a seeded head, saved by sentence-transformers: its scores mean nothing, but are real."""
-    torch.manual_seed(0)
-    theirs = Theirs(str(model_folder), num_labels=request.param, device="cpu")
-    folder = tmp_path_factory.mktemp("cross")
-    theirs.save_pretrained(str(folder))
-    return theirs, folder
-
-
 @pytest.fixture(scope="module")
 def pairs(sentences):
     return [*zip(sentences[:30], sentences[30:60], strict=True), ("", "blank"), ("long " * 600, "short")]
 
 
-def test_scores_equal_sentence_transformers_also_after_saving(saved, pairs, tmp_path, cpu):
-    theirs, folder = saved
-    ours, expected = CrossEncoder.from_folder(folder, cpu), theirs.predict(pairs, batch_size=BATCH)
+@pytest.mark.parametrize("labels", [1, 3])
+def test_scores_equal_sentence_transformers_also_after_saving(labels, shallow_folder, pairs, tmp_path, cpu):
+    torch.manual_seed(0)
+    theirs = Theirs(str(shallow_folder), num_labels=labels, device="cpu")  # of a random head: its scores mean nothing, but are real
+    theirs.save_pretrained(str(tmp_path / "theirs"))
+    ours, expected = CrossEncoder.from_folder(tmp_path / "theirs", cpu), theirs.predict(pairs, batch_size=BATCH)
     scores = ours.score(pairs)
     assert scores.shape == expected.shape and np.abs(scores - expected).max() < 1e-5
     assert np.abs(scores[:5] - ours.score([(b, a) for a, b in pairs[:5]])).max() > 1e-6  # the two sentences are told apart
-    ours.save(tmp_path)
-    assert np.abs(Theirs(str(tmp_path), device="cpu").predict(pairs, batch_size=BATCH) - scores).max() < 1e-5
+    ours.save(tmp_path / "ours")
+    assert np.abs(Theirs(str(tmp_path / "ours"), device="cpu").predict(pairs, batch_size=BATCH) - scores).max() < 1e-5
 
 
 def test_the_last_layer_computes_no_token_but_the_first(pairs, model_folder, cpu):
