@@ -27,7 +27,7 @@ def oracle(model_folder):
 
 
 def test_fp32_embeddings_equal_sentence_transformers(encoder, oracle, sentences):
-    texts = [*sentences[::3], *ODD]
+    texts = [*sentences[::12], *ODD]
     assert np.abs(encoder.encode(texts) - oracle.encode(texts, batch_size=4)).max() <= 1e-5  # they pad
     assert encoder.encode([]).shape == (0, 384)
 
@@ -46,10 +46,10 @@ def test_identical_sentences_are_computed_once(encoder, monkeypatch):
 
 
 def test_stream_gives_each_row_once_across_windows_and_can_be_stopped(encoder, sentences, monkeypatch):
-    monkeypatch.setattr("sbert_app.models.encoder.WINDOW", 64)
-    texts = sentences[:150] + sentences[:50]
+    monkeypatch.setattr("sbert_app.models.encoder.WINDOW", 16)
+    texts = sentences[:40] + sentences[:10]
     rows = np.concatenate([rows for rows, _ in encoder.stream(texts)])
-    assert sorted(rows.tolist()) == list(range(200))
+    assert sorted(rows.tolist()) == list(range(50))
     stream = encoder.stream(texts)
     next(stream)
     stream.close()

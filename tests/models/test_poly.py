@@ -85,9 +85,10 @@ def test_each_sentence_is_encoded_once_however_many_pairs_it_is_in(poly, monkeyp
 
 def test_before_training_the_bundled_one_scores_nearly_as_the_encoder(registry, scored):
     """Its random codes attend almost evenly: what training starts from is SBERT."""
-    pairs = list(zip(*scored.sentences, strict=True))
+    columns = [column[:40] for column in scored.sentences]
+    pairs = list(zip(*columns, strict=True))
     scores = registry.pair_scorer(NEW_POLY).score(pairs)
-    u, v = (registry.encoder(DEFAULT_ENCODER).encode(column) for column in scored.sentences)
+    u, v = map(registry.encoder(DEFAULT_ENCODER).encode, columns)
     assert np.corrcoef(scores, np.einsum("nd,nd->n", u, v))[0, 1] > 0.98
     assert np.array_equal(scores, Registry(registry.settings).pair_scorer(NEW_POLY).score(pairs))
 
