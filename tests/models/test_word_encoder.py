@@ -145,20 +145,14 @@ def test_damaged_weights_are_a_sentence(registry, saved, change, message):
         registry.encoder(str(folder))
 
 
-@pytest.mark.parametrize(
-    ("file", "change"),
-    [
-        ("config.json", {"units": 100}),
-        ("config.json", {"units": "many"}),
-        ("config.json", {"units": -3}),
-        ("config.json", {"vocab_size": 10}),
-        ("config.json", {"model_type": "no-such-network"}),
-        ("2_Dense/config.json", {"out_features": 7}),
-        ("2_Dense/config.json", {"in_features": None}),
-        ("3_Dense/config.json", {"activation_function": "os.system"}),
-        ("3_Dense/config.json", {"use_residual": True}),
-    ],
-)
+DAMAGES = {
+    "config.json": [{"units": 100}, {"units": "many"}, {"units": -3}, {"vocab_size": 10}, {"model_type": "no-such-network"}],
+    "2_Dense/config.json": [{"out_features": 7}, {"in_features": None}],
+    "3_Dense/config.json": [{"activation_function": "os.system"}, {"use_residual": True}],
+}
+
+
+@pytest.mark.parametrize(("file", "change"), [(file, change) for file, changes in DAMAGES.items() for change in changes])
 def test_damaged_settings_are_a_sentence(registry, saved, file, change):
     folder = saved(DAN if "Dense" in file else INFERSENT)
     path = folder / file
@@ -188,19 +182,11 @@ def test_a_sentence_is_the_mean_of_its_known_words(write):
     assert words("Don't, Über-cat!") == ["don", "t", "über", "cat"]
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("the 1 0\ncat 0 1 2\n", "line 2"),
-        ("the one two\n", "line 1"),
-        ("the nan 1\n", "line 1"),
-        ("the\n", "line 1"),
-        ("hund 1 0\n", "no vector for any word"),
-        ("", "no vector for any word"),
-        (b"\xff\xfe\x00", "cannot be read"),
-        (gzip.compress(np.random.default_rng(0).bytes(4000).hex().encode())[:900], "cannot be read"),
-    ],
-)
+@pytest.mark.parametrize(("content", "message"), [
+    ("the 1 0\ncat 0 1 2\n", "line 2"), ("the one two\n", "line 1"), ("the nan 1\n", "line 1"), ("the\n", "line 1"),
+    ("hund 1 0\n", "no vector for any word"), ("", "no vector for any word"), (b"\xff\xfe\x00", "cannot be read"),
+    (gzip.compress(np.random.default_rng(0).bytes(4000).hex().encode())[:900], "cannot be read"),
+])  # fmt: skip
 def test_what_is_no_file_of_word_vectors_gets_a_sentence(write, content, message):
     with pytest.raises(UserError, match=message):
         WordVectors.read(write("bad.txt" if content[:1] != b"\x1f" else "cut.txt.gz", content), {"the", "cat"})
