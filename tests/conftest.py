@@ -4,9 +4,7 @@ import os
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
-os.environ.setdefault(
-    "SBERT_STUDIO_ENGINE", "torch"
-)  # converting models takes 20 s a data home: tests/models/test_acceleration.py does
+os.environ.setdefault("SBERT_STUDIO_ENGINE", "torch")  # to convert models takes 20 s a home: tests/models/test_acceleration.py does
 if "PYTEST_XDIST_WORKER" in os.environ:  # one thread each: workers that all take every core wait for each other
     os.environ |= {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 
