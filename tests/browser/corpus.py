@@ -68,6 +68,16 @@ def index(page: Any, name: str) -> None:
     opened(page)
 
 
+def query(page: Any) -> Any:
+    """The box of the query."""
+    return page.get_by_label("Query", exact=True)
+
+
+def search(page: Any, wanted: str) -> None:
+    query(page).fill(wanted)
+    query(page).press("Enter")
+
+
 def choose(page: Any, menu: str, choice: str) -> None:
     """Choose from a menu, such as "#ranking"."""
     page.locator(f"{menu} input").click()

@@ -1,4 +1,4 @@
-"""The corpus of all tabs: its menu in the header, its model, filters in force, and what a reload brings back."""
+"""The corpus of all tabs: its menu in the header, filters in force, and what a reload brings back."""
 
 import re
 import threading
@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.jobs.search import job as search_job
@@ -14,7 +14,7 @@ from sbert_app.ui.arrival import Arrival
 from sbert_app.ui.search import tab as search_tab
 from tests.browser.chromium import go_to
 from tests.browser.conftest import arrive
-from tests.browser.corpus import choose, choose_example, choose_filter, choose_model, index, open_example, open_menu, paste, upload
+from tests.browser.corpus import choose, choose_example, choose_filter, index, open_example, open_menu, paste, query, search, upload
 from tests.browser.downloads import saved
 
 DROP = """([name, text]) => {
@@ -25,21 +25,23 @@ DROP = """([name, text]) => {
   }
 }"""
 
-PLACES = ("harbour", "orchard", "mill", "chapel", "bridge", "market", "school", "forge", "meadow", "tower")
-THINGS = ("roof", "wall", "keeper", "gate", "well", "path", "bell", "stones", "windows", "garden")
+PLACES = "harbour orchard mill chapel bridge market school forge meadow tower".split()
+THINGS = "roof wall keeper gate well path bell stones windows garden".split()
 
 
 @pytest.fixture
-def places(tmp_path) -> Path:
-    path = tmp_path / "places.csv"
+def page(shared_page) -> Page:
+    go_to(shared_page, "Search")
+    return shared_page
+
+
+@pytest.fixture
+def places(write) -> Path:
     rows = [f"a walk through the old town number {i},{'travel' if i % 4 else 'food'},{i}" for i in range(120)]
-    path.write_text("\n".join(["text,domain,number", *rows]) + "\n")
-    return path
+    return write("places.csv", "\n".join(["text,domain,number", *rows]) + "\n")
 
 
-def test_a_file_dropped_anywhere_is_taken_and_the_corpus_is_the_same_on_every_tab(shared_page):
-    page = shared_page
-    go_to(page, "Search")
+def test_a_file_dropped_anywhere_is_taken_and_the_corpus_is_the_same_on_every_tab(page):
     expect(page.locator(".start:visible")).to_contain_text("Drop a file here, or click to choose one")
     expect(page.locator("#query")).to_be_hidden()
     go_to(page, "Fine-tune")
@@ -61,27 +63,10 @@ def test_a_file_dropped_anywhere_is_taken_and_the_corpus_is_the_same_on_every_ta
     expect(page.get_by_role("tab", name="Search", exact=True)).to_have_attribute("aria-selected", "true")
 
 
-def test_another_model_in_the_header_says_which_one_the_index_is_of(page, other_model):
-    open_example(page, "Household advice")
-    choose_model(page, other_model)
-    expect(page.locator("#stale")).to_have_text("Search, Duplicates and Map use all-MiniLM-L6-v2 until you index again.")
-    expect(page.locator("#index-again")).to_contain_text(re.compile(r"Index again with first-token \(about .* s\)"))
-    page.locator("#index-again").click()
-    expect(page.locator("#stale")).to_be_hidden()
-    go_to(page, "Search")
-    expect(page.locator("#corpus-status")).to_contain_text("first-token")
-    choose(page, "#beside-hits", "the index before, all-MiniLM-L6-v2")
-    expect(page.locator(".beside h3").last).to_have_text("By meaning, all-MiniLM-L6-v2")
-    expect(page.locator(".beside .moved").first).to_have_text(re.compile("same rank|rank .* there|only here"))
-
-
-def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_click(shared_page, places):
-    page = shared_page
-    go_to(page, "Search")
+def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_click(page, places):
     upload(page, places)
     index(page, "places.csv")
-    page.get_by_label("Query", exact=True).fill("old walk")
-    page.get_by_label("Query", exact=True).press("Enter")
+    search(page, "old walk")
     expect(page.locator("#hits")).to_contain_text("10 of 120")
     choose_filter(page, "domain", "food 30")
     expect(page.locator("#hits")).to_contain_text("10 of 30 that fit (120 in all)")
@@ -101,54 +86,40 @@ def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_c
 
 def test_filters_ticked_while_a_search_runs_all_count(page, monkeypatch):
     open_example(page, "Support tickets")
-    go_to(page, "Search")
     expect(page.locator("#hits .hit").first).to_be_visible()
     monkeypatch.setattr("sbert_app.ui.search.tab.search", lambda *asked: (time.sleep(1), search_job.search(*asked))[1])
     for value in ("Technical", "Billing", "Account"):
         choose_filter(page, "team", f"{value} ")
-    expect(page.locator("#chips")).to_contain_text("Technical", timeout=20_000)
-    for value in ("Billing", "Account"):
-        expect(page.locator("#chips")).to_contain_text(value, timeout=20_000)
+    for value in ("Technical", "Billing", "Account"):
+        expect(page.locator("#chips")).to_contain_text(value)
 
 
-def test_a_menu_opened_before_the_page_is_loaded_stays_open(shared_page):
-    page = shared_page
-    late, held = [], [True]
-    page.route("**/queue/join*", lambda route: late.append(route) if held else route.continue_())
-    page.reload()
-    page.locator("#corpus-menu button").click()
-    expect(page.locator("#corpus-panel")).to_be_visible()
-    assert page.locator("body.arrived").count() == 0
-    held.clear()
-    for route in late:
-        route.continue_()
-    arrive(page)
-    page.unroute("**/queue/join*")
-    expect(page.locator("#corpus-menu button")).to_have_attribute("aria-expanded", "true")
-    expect(page.locator("#corpus-panel")).to_be_visible()
-
-
-def test_a_corpus_chosen_before_the_page_is_loaded_closes_the_menu(shared_page, monkeypatch):
-    page, model, released = shared_page, Arrival._model, threading.Event()
+def test_what_is_done_with_the_menu_before_the_page_is_loaded_counts(page, monkeypatch):
+    model, released = Arrival._model, threading.Event()
     monkeypatch.setattr(Arrival, "_model", lambda *asked: (released.wait(60), model(*asked))[1])
+
+    def release() -> None:
+        assert page.locator("body.arrived").count() == 0
+        released.set()
+        arrive(page)
+        released.clear()
+
     page.reload()
-    page.locator("#corpus-menu button").click()
-    page.locator("#corpus-choices").get_by_role("button", name="Example: Support tickets", exact=True).click()
+    open_menu(page)
+    release()
+    expect(page.locator("#corpus-panel")).to_be_visible()
+    page.reload()
+    choose_example(page, "Support tickets")
     expect(page.locator("#corpus-panel")).to_be_hidden()
-    assert page.locator("body.arrived").count() == 0
-    released.set()
-    arrive(page)
+    release()
     expect(page.locator("#corpus-menu")).to_contain_text("support_tickets.csv")
     expect(page.locator("#corpus-panel")).to_be_hidden()
 
 
-def test_a_reload_brings_back_tab_corpus_query_and_duplicates(shared_page, places):
-    page = shared_page
+def test_a_reload_brings_back_tab_corpus_query_and_duplicates(page, places):
     upload(page, places)
     index(page, "places.csv")
-    go_to(page, "Search")
-    page.get_by_label("Query", exact=True).fill("walking about")
-    page.get_by_label("Query", exact=True).press("Enter")
+    search(page, "walking about")
     expect(page.locator(".hit").first).to_be_visible()
     choose(page, "#ranking", "Meaning and words")
     choose_filter(page, "domain", "food 30")
@@ -161,7 +132,7 @@ def test_a_reload_brings_back_tab_corpus_query_and_duplicates(shared_page, place
     expect(page.locator("#corpus-menu")).to_contain_text("places.csv")
     expect(page.locator("#duplicates-headline")).to_contain_text("cosine ≥")
     go_to(page, "Search")
-    expect(page.get_by_label("Query", exact=True)).to_have_value("walking about")
+    expect(query(page)).to_have_value("walking about")
     expect(page.locator("#hits")).to_contain_text("10 of 30 that fit (120 in all)")
     expect(page.locator(".chip")).to_have_text("domain: food ×")
     expect(page.locator("#ranking input")).to_have_value("Meaning and words")
@@ -170,53 +141,41 @@ def test_a_reload_brings_back_tab_corpus_query_and_duplicates(shared_page, place
     assert "session" not in page.url
 
 
-def test_a_typed_query_is_not_overwritten_by_an_example(page, visit, app_url):
-    open_example(page, "Support tickets")
-    go_to(page, "Search")
-    expect(page.get_by_label("Query", exact=True)).to_have_value("charged two times for the same thing")
+def test_a_typed_query_is_not_overwritten_by_an_example(page):
     open_example(page, "Household advice")
-    expect(page.get_by_label("Query", exact=True)).to_have_value("my kettle has white stuff inside")
-    page.get_by_label("Query", exact=True).fill("stale bread")
+    query(page).fill("")
+    open_example(page, "Support tickets")
+    expect(query(page)).to_have_value("charged two times for the same thing")
+    expect(page.locator(".hit")).to_have_count(10)
+    expect(page.locator(".hit").first).to_contain_text("team")
+    expect(page.locator("#hits")).to_contain_text(re.compile(r"encode \d+\.\d ms"))
+    open_example(page, "Household advice")
+    expect(query(page)).to_have_value("my kettle has white stuff inside")
+    query(page).fill("stale bread")
     open_example(page, "Support tickets")
     expect(page.locator("#corpus-status")).to_contain_text("926 sentences")
-    expect(page.get_by_label("Query", exact=True)).to_have_value("stale bread")
-    bookmark = visit(url=f"{app_url}?tab=search&corpus=field_notes.csv&query=kettle")
-    expect(bookmark.locator("#corpus-status")).to_contain_text("450 sentences")
-    expect(bookmark.get_by_label("Query", exact=True)).to_have_value("kettle")
+    expect(query(page)).to_have_value("stale bread")
 
 
 def test_what_is_asked_while_a_corpus_opens_is_not_overwritten_by_its_first_answer(page, monkeypatch):
     open_example(page, "Support tickets")
-    go_to(page, "Search")
-    query = page.get_by_label("Query", exact=True)
-    query.fill("stale bread")
+    choose(page, "#ranking", "Best")
+    query(page).fill("stale bread")
     late = lambda *asked: (time.sleep(3 * (asked[2].query == "stale bread")), search_job.search(*asked))[1]  # noqa: E731 - for one test
     monkeypatch.setattr("sbert_app.ui.search.tab.search", late)
     choose_example(page, "Household advice")
     expect(page.locator("#hits[aria-busy=true]")).to_be_attached()  # the hits of the corpus before are dimmed
-    query.fill("snails")
-    query.press("Enter")
+    search(page, "snails")
     expect(page.locator("#hits [data-query='snails']")).to_be_attached()
     choose(page, "#ranking", "Meaning")
     expect(page.locator("#corpus-status")).to_contain_text("450 sentences")  # comes with the answer to "stale bread"
     expect(page.locator("#ranking input")).to_have_value("Meaning")
     expect(page.locator("#hits [data-query='snails']")).to_be_attached()
-    expect(query).to_have_value("snails")
+    expect(query(page)).to_have_value("snails")
 
 
-def test_a_bookmark_names_a_file_of_this_machine(shared_page, visit, app_url, places):
-    page = shared_page
-    upload(page, places)
-    index(page, "places.csv")
-    bookmark = visit(url=f"{app_url}?tab=search&corpus=places.csv&query=town")
-    expect(bookmark.locator("#corpus-status")).to_contain_text("120 sentences")
-    expect(bookmark.get_by_label("Query", exact=True)).to_have_value("town")
-
-
-def test_the_address_names_the_filters(shared_page, visit, app_url):
-    page = shared_page
+def test_the_address_names_the_filters(page, visit):
     open_example(page, "Support tickets")
-    go_to(page, "Search")
     choose_filter(page, "team", "Billing")
     expect(page.locator("#chips")).to_contain_text("team: Billing")
     expect(page).to_have_url(re.compile("filters="))
@@ -227,16 +186,12 @@ def test_the_address_names_the_filters(shared_page, visit, app_url):
     bookmark.locator("#chips button").click()
     expect(bookmark.locator("#chips")).not_to_contain_text("team")
     expect(bookmark).not_to_have_url(re.compile("filters="))
-    wrong = visit(url=f"{app_url}?tab=search&corpus=support_tickets.csv&query=late&filters=%5B%5B")
-    expect(wrong.locator("#hits .hit").first).to_be_visible()
 
 
-def test_filters_without_a_query_show_the_rows_and_come_back_alone(shared_page):
-    page = shared_page
+def test_filters_without_a_query_show_the_rows_and_come_back_alone(page):
     open_example(page, "Support tickets")
-    go_to(page, "Search")
     expect(page.locator("#hits .hit").first).to_be_visible()
-    page.get_by_label("Query", exact=True).fill("")
+    query(page).fill("")
     choose_filter(page, "team", "Billing")
     head, row = page.locator("#hits .hits-head"), page.locator("#hits tbody tr").first
     expect(head).to_contain_text("145 of 926 rows fit")
@@ -245,19 +200,14 @@ def test_filters_without_a_query_show_the_rows_and_come_back_alone(shared_page):
     expect(page).to_have_url(re.compile(r"^(?!.*query=).*filters=%7B%22team"))
     page.reload()
     expect(head).to_contain_text("145 of 926 rows fit")
-    page.get_by_label("Query", exact=True).fill("charged twice")
-    page.get_by_label("Query", exact=True).press("Enter")
+    search(page, "charged twice")
     expect(head).to_contain_text("Best 10 of 145 that fit")
     page.locator("#chips button").first.click()
     expect(head).to_contain_text("Best 10 of 926")
 
 
-def test_an_address_in_a_tab_that_has_a_corpus_opens_its_own_and_a_file_that_was_not_read_waits(page, app_url, places):
-    open_example(page, "Support tickets")
-    expect(page).to_have_url(re.compile(r"corpus=support_tickets\.csv"))
-    page.goto(f"{app_url}?tab=search&corpus=field_notes.csv")
-    arrive(page)
-    expect(page.locator("#corpus-status")).to_contain_text("450 sentences")
+def test_a_file_that_was_not_read_waits_over_a_reload(page, places):
+    open_example(page, "Household advice")
     upload(page, places)
     expect(page.locator("#offered")).to_contain_text("places.csv: 120 rows")
     page.reload()
@@ -268,20 +218,28 @@ def test_an_address_in_a_tab_that_has_a_corpus_opens_its_own_and_a_file_that_was
     index(page, "places.csv")
 
 
-def test_a_bookmark_of_no_corpus_says_so_and_stays_until_one_is_opened(visit, app_url):
-    bookmark = visit(url=f"{app_url}?tab=search&corpus=nowhere.csv&query=kettle")
-    expect(bookmark.locator("#corpus-notice")).to_contain_text("There is no corpus nowhere.csv here")
-    assert "corpus=nowhere.csv" in bookmark.url and "query=kettle" in bookmark.url
-    open_example(bookmark, "Household advice")
-    expect(bookmark.locator("#corpus-notice")).not_to_contain_text("nowhere.csv")
-    expect(bookmark).to_have_url(re.compile(r"corpus=field_notes\.csv"))
+def test_a_bookmark_of_no_corpus_says_so_and_an_address_in_a_tab_that_has_one_opens_its_own(page, visit, app_url, places):
+    upload(page, places)
+    index(page, "places.csv")
+    other = visit(url=f"{app_url}?tab=search&corpus=nowhere.csv&query=kettle")
+    expect(other.locator("#corpus-notice")).to_contain_text("There is no corpus nowhere.csv here")
+    assert "corpus=nowhere.csv" in other.url and "query=kettle" in other.url
+    other.locator(".start").get_by_role("button", name="Open places.csv").first.click()
+    expect(other.locator("#corpus-status")).to_contain_text("120 sentences")
+    expect(query(other)).to_have_value("kettle")
+    expect(other.locator("#corpus-notice")).not_to_contain_text("nowhere.csv")
+    expect(other).to_have_url(re.compile("corpus=places"))
+    other.goto(f"{app_url}?tab=search&corpus=field_notes.csv&query=bread&filters=%5B%5B")  # no filters
+    expect(other.locator("#corpus-status")).to_contain_text("450 sentences")
+    expect(query(other)).to_have_value("bread")
+    expect(other.locator("#hits .hit").first).to_be_visible()
 
 
-def test_that_a_corpus_is_ready_and_where_to_go_on_is_said_until_the_next_tab(shared_page):
-    page = shared_page
+def test_that_a_corpus_is_ready_and_where_to_go_on_is_said_until_the_next_tab(page):
     go_to(page, "Similarity")
     open_example(page, "Household advice")
     expect(page.locator("#corpus-notice")).to_contain_text("field_notes.csv is ready: 450 rows.")
+    expect(page.locator("#comparison")).to_contain_text("random pairs of field_notes.csv")
     page.locator("#corpus-notice").get_by_role("button", name="Draw its map", exact=True).click()
     expect(page.get_by_role("tab", name="Map", exact=True)).to_have_attribute("aria-selected", "true")
     expect(page.locator(".ready")).to_have_count(0)
@@ -306,14 +264,12 @@ def test_hosted_an_address_opens_nobody_elses_corpus(visit, hosted_url):
     go_to(other, "Search")
     expect(other.locator(".start:visible")).to_be_visible()
     expect(other.locator("#corpus-menu")).to_contain_text("Add a file")
+    open_menu(other)
+    expect(other.locator("#open-collection")).to_have_count(0)  # none is listed
 
 
-def test_a_saved_corpus_is_deleted_after_a_question_and_long_texts_are_counted(shared_page, tmp_path):
-    page = shared_page
-    path = tmp_path / "long.csv"
-    path.write_text("text\n" + "a very long text " * 400 + "\nshort\n")
-    go_to(page, "Search")
-    upload(page, path)
+def test_a_saved_corpus_is_deleted_after_a_question_and_long_texts_are_counted(page, write):
+    upload(page, write("long.csv", f"text\n{'a very long text ' * 400}\nshort\n"))
     index(page, "long.csv")
     expect(page.locator("#corpus-status")).to_contain_text("1 text is longer than all-MiniLM-L6-v2 reads")
     open_menu(page)
@@ -327,41 +283,43 @@ def test_a_saved_corpus_is_deleted_after_a_question_and_long_texts_are_counted(s
 
 
 def read_letters(page, path, first):
-    """Bring 6,000 letters and index them, until they can be searched. first: the year of the first."""
-    years = range(first, first + 60)
-    rows = [f"letter about the {place} and its {thing} in {year}" for year in years for place in PLACES for thing in THINGS]
-    path.write_text("\n".join(["text", *rows]) + "\n")
+    """Bring 2,400 letters and index them, until they can be searched. first: the year of the first."""
+    kinds = [f"letter about the {place} and its {thing} in" for place in PLACES for thing in THINGS]
+    path.write_text("\n".join(["text", *(f"{kind} {first + year}" for year in range(24) for kind in kinds)]) + "\n")
     upload(page, path)
     page.locator("#index").click()
-    line = re.compile(rf"{re.escape(path.name)} can be searched: [\d,]+ of 6,000 sentences read")
+    line = re.compile(rf"{re.escape(path.name)} can be searched: [\d,]+ of 2,400 sentences read")
     expect(page.locator("#corpus-notice")).to_contain_text(line)
 
 
-def test_a_reading_that_fails_by_our_fault_says_no_longer_how_far_it_is(shared_page, tmp_path, monkeypatch):
-    page = shared_page
-    monkeypatch.setattr(IndexedCorpus, "build", lambda *_, **__: 1 // 0)
+def test_a_reading_that_fails_by_our_fault_says_no_longer_how_far_it_is(page, tmp_path, monkeypatch):
+    seen = threading.Event()
+    monkeypatch.setattr(IndexedCorpus, "build", lambda *_: seen.wait(60) and 1 // 0)
     read_letters(page, tmp_path / "lost.csv", 2000)
+    seen.set()
     expect(page.locator(".toast-body")).to_contain_text("our side; it has been logged under the number")
     expect(page.locator("#corpus-notice")).not_to_contain_text("can be searched")
 
 
-def test_a_large_file_is_searched_before_it_is_read_whole(shared_page, tmp_path):
-    page = shared_page
+def test_a_large_file_is_searched_before_it_is_read_whole(page, tmp_path, monkeypatch):
+    build, searched = IndexedCorpus.build, threading.Event()
+    monkeypatch.setattr(IndexedCorpus, "build", lambda *asked: searched.wait(60) and build(*asked))
     read_letters(page, tmp_path / "letters.csv", 1000)
-    page.get_by_role("tab", name="Search").click()
-    page.locator("#query input, #query textarea").fill("a letter on an orchard")
+    query(page).fill("a letter on an orchard")
     page.locator("#search").click()
     expect(page.locator("#hits li").first).to_contain_text("orchard")
-    expect(page.locator("#hits")).to_contain_text("10 of 6,000")  # all read by now, or not yet
+    expect(page.locator("#hits")).to_contain_text("10 of 2,400")
+    expect(page.locator("#corpus-notice")).to_contain_text("can be searched")
+    searched.set()
     expect(page.locator("#corpus-notice")).not_to_contain_text("can be searched")  # now all are read, with the query kept
     expect(page.locator("#hits li").first).to_contain_text("orchard")
 
 
-def test_first_hits_can_be_read_while_the_model_reads_on(shared_page, monkeypatch):
-    page, read_on = shared_page, threading.Event()
+def test_first_hits_can_be_read_while_the_model_reads_on(page, monkeypatch):
+    read_on = threading.Event()
     monkeypatch.setattr(search_job, "SLOW", 0)
     monkeypatch.setattr(search_tab, "search", lambda *asked: read_on.wait(120) and search_job.search(*asked))
-    page.locator("#query input, #query textarea").fill("a letter on a harbour")
+    query(page).fill("a letter on a harbour")
     page.locator("#search").click()
     expect(page.locator("#hits .first-hits .hit").first).to_contain_text("harbour")
     page.evaluate("studio.wait('hits', true)")  # it is so unless the answer to the whole file came last
