@@ -1,9 +1,9 @@
 """The map as a person uses it: draw, hover, click, lasso, list, colours, query, another model, a page to keep."""
 
-import contextlib
 import os
 import re
 import shutil
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -12,25 +12,23 @@ from sbert_app.jobs.map import kept
 from sbert_app.jobs.map.job import ClusterOptions
 from tests.browser.chromium import go_to, until
 from tests.browser.conftest import SERVED, arrive
-from tests.browser.corpus import choose_filter, index, open_example, upload
+from tests.browser.corpus import choose, choose_filter, index, open_example, query, search, upload
 from tests.browser.downloads import opened_from_disk, saved, saved_rows
 
 PLOT = "#map-plot .js-plotly-plot"
-# Where row i of the first trace is on the screen: x, y, its row.
-PLACE = """([trace, i]) => {
-  const gd = document.querySelector('#map-plot .js-plotly-plot'), box = gd.getBoundingClientRect();
-  const {xaxis, yaxis} = gd._fullLayout, {x, y, customdata} = gd._fullData[trace];
+# Where point i of the first trace is on the screen: x, y, its row.
+PLACE = """(gd, i) => {
+  const box = gd.getBoundingClientRect(), {xaxis, yaxis} = gd._fullLayout, {x, y, customdata} = gd._fullData[0];
   return [box.left + xaxis._offset + xaxis.d2p(x[i]), box.top + yaxis._offset + yaxis.d2p(y[i]), customdata[i]];
 }"""
-
-
 # The point of the first trace that has the most room around it: no other is under the pointer there.
-ALONE = """() => {
-  const traces = document.querySelector('#map-plot .js-plotly-plot')._fullData.slice(0, -2), {x, y} = traces[0];
+ALONE = """gd => {
+  const traces = gd._fullData.slice(0, -2), {x, y} = traces[0];
   const gap = i => Math.min(...traces.flatMap(t => Array.from(t.x, (tx, j) => Math.hypot(tx - x[i], t.y[j] - y[i]) || Infinity)));
   const gaps = Array.from(x, (_, i) => gap(i));
   return gaps.indexOf(Math.max(...gaps));
 }"""
+SLIDE = "(slider, to) => { slider.value = to; slider.dispatchEvent(new Event('input', {bubbles: true})); }"
 
 
 def draw(page: Page) -> None:
@@ -42,18 +40,19 @@ def draw(page: Page) -> None:
 
 
 @pytest.fixture
-def drawn(shared_page) -> Page:
+def page(shared_page) -> Page:
     """The map of the example tickets, all of it lit."""
     page = shared_page
-    go_to(page, "Map")
     if not page.locator("#map-summary", has_text="926 sentences in").count():
-        draw(page)
-    elif page.locator("#map-selection").filter(has_not_text="Click a point").count():
+        open_example(page, "Support tickets")
+    go_to(page, "Map")
+    expect(page.locator(f"{PLOT} .annotation").first).to_be_attached()
+    if page.locator("#map-selection").filter(has_not_text="Click a point").count():
         page.locator("#map-all").click()
         expect(page.locator("#map-selection")).to_contain_text("Click a point")
     if page.locator("#map-colour input").input_value() != "Clusters":
-        colour_by(page, "Clusters")
-    show(page, "Clusters")
+        choose(page, "#map-colour", "Clusters")
+    go_to(page, "Clusters")
     return page
 
 
@@ -70,26 +69,34 @@ def lasso(page: Page, width: int = 150) -> None:
     page.mouse.up()
 
 
+def of_figure(page: Page, value: str, plot: str = PLOT) -> Any:
+    """A value of the figure `gd`."""
+    return page.locator(plot).evaluate(f"gd => {value}")
+
+
+def wait_for(page: Page, condition: str) -> None:
+    """Wait until the figure `gd` is so."""
+    page.wait_for_function(f"() => {{ const gd = document.querySelector('{PLOT}'); return gd?._fullData && {condition}; }}")
+
+
 def bright(page: Page, plot: str = PLOT) -> int:
     """How many points are lit, all of them where none is faded."""
-    return page.evaluate(
-        f"() => document.querySelector('{plot}')._fullData.slice(0, -2)"
-        ".reduce((sum, t) => sum + (t.selectedpoints ? t.selectedpoints.length : t.x.length), 0)"
-    )
+    return of_figure(page, "gd._fullData.slice(0, -2).reduce((sum, t) => sum + (t.selectedpoints ?? t.x).length, 0)", plot)
+
+
+def place(page: Page, point: int = 0) -> list[float]:
+    """Where a point of the first trace is on the screen, and its row."""
+    return [round(value, 1) for value in page.locator(PLOT).evaluate(PLACE, point)]
+
+
+def lit(page: Page) -> int:
+    """How many points are lit, as soon as others are faded."""
+    wait_for(page, "gd._fullData[0].selectedpoints")
+    return bright(page)
 
 
 def box_of(page: Page, selector: str) -> dict[str, float]:
     return page.locator(selector).first.bounding_box()
-
-
-def show(page: Page, tab: str) -> None:
-    """Open a tab of the panel beside the map."""
-    page.locator("#map-panel").get_by_role("tab", name=tab, exact=True).click()
-
-
-def colour_by(page: Page, choice: str) -> None:
-    page.locator("#map-colour input").click()
-    page.get_by_role("option", name=choice).click()
 
 
 def seen_whole(page: Page, selector: str) -> bool:
@@ -102,18 +109,14 @@ def seen_whole(page: Page, selector: str) -> bool:
 def group_into(page: Page, count: int) -> None:
     """Type a number of clusters until it counts: Gradio loses what is typed while it opens the options."""
     field = page.locator("#map-count input, #map-count textarea").first
-    for _ in range(60):
-        field.fill(str(count))
-        field.press("Enter")
-        with contextlib.suppress(AssertionError):
-            expect(page.locator("#map-summary")).to_contain_text(f"{count} clusters", timeout=5_000)
-            return
-    raise AssertionError(f"{count} was never taken")
 
+    def taken() -> bool:
+        if field.input_value() != str(count):
+            field.fill(str(count))
+            field.press("Enter")
+        return f"{count} clusters" in page.locator("#map-summary").inner_text()
 
-def share_of_window(page: Page) -> float:
-    box, size = box_of(page, PLOT), page.viewport_size
-    return box["width"] * box["height"] / (size["width"] * size["height"])
+    until(page, taken)
 
 
 # Counts the figures that plotly draws, by the random number in each.
@@ -126,7 +129,8 @@ COUNT_FIGURES = """() => {
 }"""
 
 
-def test_before_the_map_is_drawn_nothing_answers_and_a_finished_one_fills_the_window_and_is_regrouped(page, monkeypatch):
+def test_before_the_map_is_drawn_nothing_answers_and_a_finished_one_fills_the_window_and_is_regrouped(visit, monkeypatch):
+    page = visit()
     read, counts = ClusterOptions.read, []
     monkeypatch.setattr(ClusterOptions, "read", staticmethod(lambda *values: counts.append(values[1]) or read(*values)))
     go_to(page, "Map")
@@ -150,27 +154,27 @@ def test_before_the_map_is_drawn_nothing_answers_and_a_finished_one_fills_the_wi
     assert box_of(page, "#map-plot") == place
     for width in (1280, 1440):
         page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_function(f"""() => {{
-          const gd = document.querySelector('{PLOT}');
-          return Math.abs(gd._fullLayout.width - gd.clientWidth) < 1 && Math.abs(gd._fullLayout.height - gd.clientHeight) < 1;
-        }}""")
-        assert seen_whole(page, "#map-plot") and seen_whole(page, "#map-panel") and share_of_window(page) >= 0.6
+        for side in ("width", "height"):
+            wait_for(page, f"Math.abs(gd._fullLayout.{side} - gd.client{side.title()}) < 1")
+        plot = box_of(page, PLOT)
+        assert seen_whole(page, "#map-plot") and seen_whole(page, "#map-panel")
+        assert plot["width"] * plot["height"] >= 0.6 * width * 900
     page.locator("#map-options button").first.click()
     expect(page.locator("#map-count")).to_be_visible()
     assert seen_whole(page, "#map-plot")  # the options lie over the map
     page.keyboard.press("Escape")
     expect(page.locator("#map-count")).to_be_hidden()
-    moving = "() => getComputedStyle(document.querySelector('#map-draw')).transitionDuration"
-    assert float(page.evaluate(moving).split(",")[0].rstrip("s")) < 0.001
+    moving = page.locator("#map-draw").evaluate("button => getComputedStyle(button).transitionDuration")
+    assert float(moving.split(",")[0].rstrip("s")) < 0.001
     page.locator("#map-clusters [data-group]").first.click()
-    page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData[0].selectedpoints")
-    show(page, "Clusters")
+    wait_for(page, "gd._fullData[0].selectedpoints")
+    go_to(page, "Clusters")
     page.locator("#map-options button").first.click()
     group_into(page, 9)
-    page.wait_for_function(f"() => !document.querySelector('{PLOT}')._fullData[0].selectedpoints")  # nor is it chosen in the list
+    wait_for(page, "!gd._fullData[0].selectedpoints")  # nor is it chosen in the list
     page.get_by_role("radio", name="HDBSCAN", exact=True).check()
     expect(page.locator("#map-summary")).to_contain_text("HDBSCAN finds the number itself")
-    colour_by(page, "Column: team")
+    choose(page, "#map-colour", "Column: team")
     expect(page.locator(f"{PLOT} .legend")).to_contain_text("Billing")
     page.get_by_text("How good are the clusters?").click()
     expect(page.locator("#map-numbers")).to_contain_text("purity")
@@ -192,7 +196,8 @@ def bar_at_rest(page: Page) -> dict:
     return seen[-1]
 
 
-def test_a_small_corpus_is_drawn_once_when_the_tab_opens_and_the_bar_above_each_map_of_a_session_is_the_same(page, monkeypatch):
+def test_a_small_corpus_is_drawn_once_when_the_tab_opens_and_the_bar_above_each_map_of_a_session_is_the_same(visit, monkeypatch):
+    page = visit()
     begins, answers = kept.begins, []
     monkeypatch.setattr(kept, "begins", lambda session: answers.append(begins(session)) or answers[-1])
     open_example(page, "Household advice")
@@ -200,53 +205,48 @@ def test_a_small_corpus_is_drawn_once_when_the_tab_opens_and_the_bar_above_each_
     expect(page.locator("#map-course")).to_contain_text("450 sentences")
     expect(page.locator("#map-summary")).to_contain_text("450 sentences in")
     expect(page.locator("#map-draw")).to_have_text("Draw again")
-    first = page.locator(PLOT).evaluate("plot => plot.layout.meta.map")  # waits: a page loads plotly with its first figure
-    bars = [bar_at_rest(page)]
+    first = of_figure(page, "gd.layout.meta.map")  # waits: a page loads plotly with its first figure
+    bar = bar_at_rest(page)
     go_to(page, "Search")
     go_to(page, "Map")
     until(page, lambda: len(answers) >= 2)
     assert answers[1:] == [False] * len(answers[1:])
     expect(page.locator("#map-draw")).to_be_enabled()
-    assert page.locator(PLOT).evaluate("plot => plot.layout.meta.map") == first
-    for rows, example in ((926, "Support tickets"), (450, "Household advice")):  # while the map is in view
-        open_example(page, example)
-        expect(page.locator("#map-summary")).to_contain_text(f"{rows} sentences in")
-        expect(page.locator("#map-draw")).to_have_text("Draw again")
-        bars.append(bar_at_rest(page))
-    assert bars[0]["roomy"] and bars == [bars[0]] * 3
+    assert of_figure(page, "gd.layout.meta.map") == first
+    open_example(page, "Support tickets")  # while the map is in view
+    expect(page.locator("#map-summary")).to_contain_text("926 sentences in")
+    expect(page.locator("#map-draw")).to_have_text("Draw again")
+    assert bar["roomy"] and bar_at_rest(page) == bar
     page.locator("#map-export button").first.click()
     expect(page.locator("#map-take-home [data-picture=png]")).to_be_visible()
 
 
-def test_coloured_by_a_column_the_cards_are_its_values_and_one_isolates_its_rows(drawn):
-    page = drawn
+def test_coloured_by_a_column_the_cards_are_its_values_and_one_isolates_its_rows(page):
     clusters = page.locator("#map-clusters [data-group] > b").all_inner_texts()
-    colour_by(page, "Column: team")
+    choose(page, "#map-colour", "Column: team")
     cards = page.locator("#map-clusters [data-group]")
     expect(cards.first).to_contain_text("Technical")
     counts = [int(count) for count in page.locator("#map-clusters [data-group] > span").all_inner_texts()]
     assert sum(counts) == 926 and counts == sorted(counts, reverse=True)
     cards.nth(1).click()
     expect(page.locator("#map-selection .hits-head")).to_contain_text(f"{counts[1]} sentences with team “Billing”")
-    page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData[0].selectedpoints")
-    assert bright(page) == counts[1]
-    show(page, "Clusters")
+    assert lit(page) == counts[1]
+    go_to(page, "Clusters")
     expect(cards.nth(1)).to_have_attribute("aria-pressed", "true")
-    colour_by(page, "Clusters")
+    choose(page, "#map-colour", "Clusters")
     expect(page.locator("#map-clusters [data-group] > b")).to_have_text(clusters)
 
 
-def test_a_map_answers_to_click_lasso_list_and_query(drawn):
-    page = drawn
+def test_a_map_answers_to_click_lasso_list_and_query(page):
     points, buttons = box_of(page, f"{PLOT} .nsewdrag"), box_of(page, f"{PLOT} .modebar")
     assert buttons["y"] + buttons["height"] <= points["y"]
-    x, y, row = page.evaluate(PLACE, [0, page.evaluate(ALONE)])
+    x, y, row = place(page, page.locator(PLOT).evaluate(ALONE))
     page.mouse.move(x, y)
     expect(page.locator(f"{PLOT} .hovertext")).to_be_visible()
     page.mouse.click(x, y)
     expect(page.locator("#map-selection .hits-head")).to_have_text(re.compile(f"Row {row + 1} and its nearest"))
     expect(page.locator("#map-selection li")).to_have_count(11)
-    assert page.evaluate(f"() => document.querySelector('{PLOT}')._fullData.at(-2).x.length") == 11  # the rings
+    assert of_figure(page, "gd._fullData.at(-2).x.length") == 11  # the rings
     lasso(page)
     head = page.locator("#map-selection .hits-head")
     expect(head).to_have_text(re.compile(r"\d+ sentences inside the lasso"))
@@ -256,7 +256,7 @@ def test_a_map_answers_to_click_lasso_list_and_query(drawn):
     assert len(saved_rows(page.get_by_role("link", name="csv", exact=True))) == chosen
     lasso(page, 60)  # a second outline inside the first is a new one
     expect(head).not_to_have_text(re.compile(f"^{chosen} "))
-    show(page, "Clusters")
+    go_to(page, "Clusters")
     page.locator("#map-clusters [data-group]").nth(1).focus()
     page.keyboard.press("Enter")
     expect(head).to_have_text(re.compile(r"\d+ sentences in “"))
@@ -269,28 +269,25 @@ def test_a_map_answers_to_click_lasso_list_and_query(drawn):
     page.keyboard.press("Enter")
     expect(page.locator("#map-selection")).to_contain_text("10 nearest to “charged two times”")
     expect(page.locator("#map-colour input")).to_have_value("Similarity to the query")
-    page.wait_for_function(f"() => !document.querySelector('{PLOT}')._fullData[0].selectedpoints")
+    wait_for(page, "!gd._fullData[0].selectedpoints")
     expect(page.locator("#map-clusters [aria-pressed=true]")).to_have_count(0)
-    assert page.evaluate(f"() => document.querySelector('{PLOT}')._fullData.at(-1).x.length") == 1  # the star
+    assert of_figure(page, "gd._fullData.at(-1).x.length") == 1  # the star
     page.locator("#map-all").click()
     expect(page.locator("#map-selection")).to_contain_text("Click a point")
     expect(page.locator("#map-colour input")).to_have_value("Clusters")
-    page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData.at(-1).x.length === 0")
+    wait_for(page, "gd._fullData.at(-1).x.length === 0")
     assert bright(page) == 926
 
 
-def test_a_choice_and_a_zoom_survive_other_colours_and_a_double_click_ends_both(drawn):
-    page = drawn
+def test_a_choice_and_a_zoom_survive_other_colours_and_a_double_click_ends_both(page):
     page.locator("#map-clusters [data-group]").nth(1).click()
     expect(page.locator("#map-selection .hits-head")).to_have_text(re.compile(r"\d+ sentences in “"))
-    page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData[0].selectedpoints")
-    chosen = bright(page)
-    page.evaluate(f"() => Plotly.relayout(document.querySelector('{PLOT}'), {{'xaxis.range[0]': 2, 'xaxis.range[1]': 6}})")
-    colour_by(page, "Column: team")
+    chosen = lit(page)
+    of_figure(page, "Plotly.relayout(gd, {'xaxis.range[0]': 2, 'xaxis.range[1]': 6})")
+    choose(page, "#map-colour", "Column: team")
     expect(page.locator(f"{PLOT} .legend")).to_contain_text("Billing")
-    page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData[0].selectedpoints")
-    assert 0 < bright(page) == chosen < 926
-    low, high = page.evaluate(f"() => document.querySelector('{PLOT}').layout.xaxis.range")
+    assert 0 < lit(page) == chosen < 926
+    low, high = of_figure(page, "gd.layout.xaxis.range")
     assert high - low < 8
     page.locator(PLOT).scroll_into_view_if_needed()
     box = page.locator(f"{PLOT} .nsewdrag").first.bounding_box()
@@ -304,8 +301,7 @@ def test_a_choice_and_a_zoom_survive_other_colours_and_a_double_click_ends_both(
     assert bright(page) == 926
 
 
-def test_the_kept_page_opens_from_disk_and_asks_nobody(drawn, browser, tmp_path):
-    page = drawn
+def test_the_kept_page_opens_from_disk_and_asks_nobody(page, browser, tmp_path):
     page.locator("#map-export button").first.click()
     with opened_from_disk(browser, saved(page.locator("#map-page")), tmp_path, color_scheme="dark") as kept:
         expect(kept.locator(".annotation").first).to_be_visible()
@@ -316,20 +312,14 @@ def test_the_kept_page_opens_from_disk_and_asks_nobody(drawn, browser, tmp_path)
     assert len(rows) == 926 and {"row", "sentence", "cluster", "map_x", "map_y", "team"} <= set(rows[0])
 
 
-def place(page: Page) -> list[float]:
-    """Where the first point is on the screen."""
-    return [round(value, 1) for value in page.evaluate(PLACE, [0, 0])[:2]]
-
-
-def test_a_cluster_is_renamed_in_place_and_the_map_stays_where_it_is(drawn):
-    page = drawn
+def test_a_cluster_is_renamed_in_place_and_the_map_stays_where_it_is(page):
     cards = page.locator("#map-clusters li")
     made = cards.nth(1).locator("b").inner_text()
     cards.nth(1).locator("[data-group]").click()
     expect(page.locator("#map-told")).to_contain_text(f"in “{made}”")
-    page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData[0].selectedpoints")
-    show(page, "Clusters")
-    before = place(page), bright(page), page.evaluate(f"() => document.querySelector('{PLOT}').layout.meta.figure")
+    wait_for(page, "gd._fullData[0].selectedpoints")
+    go_to(page, "Clusters")
+    before = place(page), bright(page), of_figure(page, "gd.layout.meta.figure")
     pencil, field = page.get_by_role("button", name=f"Rename {made}", exact=True), page.locator("#map-clusters .new-name")
     pencil.focus()
     page.keyboard.press("Enter")
@@ -350,14 +340,14 @@ def test_a_cluster_is_renamed_in_place_and_the_map_stays_where_it_is(drawn):
     expect(page.get_by_role("button", name="Rename Refunds <b>& more</b>", exact=True)).to_be_focused()
     expect(page.locator(f"{PLOT} .annotation", has_text="Refunds <b>& more</b>")).to_be_visible()
     expect(page.locator("#map-told")).to_contain_text("in “Refunds <b>& more</b>”")
-    assert (place(page), bright(page), page.evaluate(f"() => document.querySelector('{PLOT}').layout.meta.figure")) == before
-    show(page, "Selection")
+    assert (place(page), bright(page), of_figure(page, "gd.layout.meta.figure")) == before
+    go_to(page, "Selection")
     expect(page.locator("#map-selection .selection li").first).to_contain_text("Refunds <b>& more</b>")
-    colour_by(page, "Column: team")
+    choose(page, "#map-colour", "Column: team")
     expect(page.locator(f"{PLOT} .legend")).to_contain_text("Billing")
     expect(page.locator(f"{PLOT} .annotation", has_text="Refunds <b>& more</b>")).to_be_visible()
-    colour_by(page, "Clusters")
-    show(page, "Clusters")
+    choose(page, "#map-colour", "Clusters")
+    go_to(page, "Clusters")
     cards.nth(1).locator(".rename").click()
     field.fill("")
     cards.nth(2).locator(".rename").focus()  # leaving the field keeps what is in it
@@ -365,15 +355,13 @@ def test_a_cluster_is_renamed_in_place_and_the_map_stays_where_it_is(drawn):
     expect(page.locator(f"{PLOT} .annotation", has_text="Refunds")).to_have_count(0)
 
 
-def test_a_filter_fades_the_other_points_and_stays_for_what_is_chosen_within_it(drawn):
-    page = drawn
+def test_a_filter_fades_the_other_points_and_is_added_to_the_title_and_the_file(page):
     page.locator("#map-filter > button").click()
     choose_filter(page, "team", "Billing", "#map-filters")
     expect(page.locator("#map-told")).to_have_text(re.compile(r"\d+ sentences with team: Billing"))
     expect(page.locator("#map-filter > button.open")).to_contain_text("Filter: 1")  # it stays open for the next choice
     billing = int(re.match(r"[\d,]+", page.locator("#map-told").inner_text().strip()).group())
-    page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData[0].selectedpoints")
-    assert 0 < bright(page) == billing < 926
+    assert 0 < lit(page) == billing < 926
     expect(page.locator("#map-selection")).to_contain_text(re.compile(r"Clusters: .+ \d+ of \d+, "))
     title = page.evaluate("studioResults.aboutResult(document.querySelector('#map-kept [data-present]')).title")
     assert title.endswith(f" · {billing} sentences with team: Billing")
@@ -383,7 +371,7 @@ def test_a_filter_fades_the_other_points_and_stays_for_what_is_chosen_within_it(
     page.keyboard.press("Enter")
     expect(page.locator("#map-told")).to_contain_text("No sentences with team: Billing, “zzzz” in text")
     expect(page.locator("#map-selection")).to_contain_text("Remove a filter")
-    page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData[0].selectedpoints?.length === 0")
+    wait_for(page, "gd._fullData[0].selectedpoints?.length === 0")
     assert bright(page) == 0
     text.locator("input").fill("")
     page.keyboard.press("Enter")
@@ -391,17 +379,39 @@ def test_a_filter_fades_the_other_points_and_stays_for_what_is_chosen_within_it(
     page.keyboard.press("Escape")
     rows = saved_rows(page.get_by_role("link", name="csv", exact=True))
     assert len(rows) == billing and {row["team"] for row in rows} == {"Billing"}
-    colour_by(page, "Column: priority")
-    show(page, "Clusters")
-    expect(page.locator("#map-clusters [data-group] > b").first).not_to_contain_text("·")  # values, not clusters
-    page.locator("#map-clusters [data-group]").first.click()
-    expect(page.locator("#map-told")).to_have_text(re.compile(r"\d+ sentences with priority “.+”, with team: Billing"))
-    expect(page.locator("#map-filter > button")).to_contain_text("Filter: 1")
-    colour_by(page, "Clusters")
     page.locator("#map-all").click()
     expect(page.locator("#map-selection")).to_contain_text("Click a point")
     expect(page.locator("#map-filter > button")).not_to_contain_text("1")
     assert bright(page) == 926 and page.locator("#map-filters :checked").count() == 0
+
+
+def test_what_is_chosen_within_a_filter_stays_over_a_reload_and_is_searched_alone_until_its_chip_is_removed(page):
+    choose(page, "#map-colour", "Column: priority")
+    page.locator("#map-filter > button").click()
+    choose_filter(page, "team", "Billing", "#map-filters")
+    expect(page.locator("#map-told")).to_contain_text("with team: Billing")  # and the selection is shown
+    go_to(page, "Clusters")
+    page.locator("#map-clusters [data-group]", has_text="normal").click()
+    expect(page.locator("#map-told")).to_have_text(re.compile(r"\d+ sentences with priority “normal”, with team: Billing"))
+    expect(page.locator("#map-filter > button")).to_contain_text("Filter: 1")
+    chosen = page.locator("#map-told").inner_text()
+    rows = re.search(r"\d+", chosen)[0]
+    page.reload()
+    arrive(page)
+    expect(page.locator("#map-told")).to_have_text(chosen)
+    expect(page.locator("#map-colour input")).to_have_value("Column: priority")
+    expect(page.locator("#map-filter > button")).to_contain_text("Filter: 1")
+    assert lit(page) == int(rows)
+    page.locator("#map-selection").get_by_role("button", name="Search inside").click()
+    head = page.locator("#hits .hits-head")
+    expect(query(page)).to_be_focused()
+    expect(query(page)).to_have_value("")
+    search(page, "charged twice")
+    expect(head).to_contain_text(f"10 of {rows} that fit (926 in all)")
+    expect(page.locator("#standing")).to_be_hidden()
+    page.locator("#chips").get_by_role("button", name=re.compile(f"^Remove: Inside: {rows} sentences with")).click()
+    expect(head).to_contain_text("10 of 926")
+    expect(page.locator("#standing")).to_be_visible()
 
 
 @pytest.fixture
@@ -413,10 +423,9 @@ def saved_meanwhile(app_url, model_folder):
     shutil.rmtree(folder)
 
 
-def test_another_model_moves_the_points_and_a_slider_goes_between(drawn, saved_meanwhile):
-    page = drawn
-    first = page.evaluate(PLACE, [0, 0])
-    show(page, "Compare")
+def test_another_model_moves_the_points_and_a_slider_goes_between(page, saved_meanwhile):
+    first = place(page)[0]
+    go_to(page, "Compare")
     page.locator("#map-other input").click()
     expect(page.get_by_role("option", name="saved-meanwhile")).to_be_visible()
     assert "all-MiniLM-L6-v2" not in page.get_by_role("option").all_inner_texts()  # the map's own model
@@ -429,62 +438,25 @@ def test_another_model_moves_the_points_and_a_slider_goes_between(drawn, saved_m
     expect(page.locator("#map-moved")).to_contain_text("All rows have the same neighbours")
     page.locator("#map-share input[type=range]").wait_for()
     until(page, lambda: seen_whole(page, "#map-plot") and seen_whole(page, "#map-share"))  # what the slider moves is seen beside it
-    page.wait_for_function(f"([old]) => Math.abs(({PLACE})([0, 0])[0] - old) > 0.5", arg=[first[0]])
-    slide = "(s, to) => { s.value = to; s.dispatchEvent(new Event('input', {bubbles: true})); }"
-    page.locator("#map-share input[type=range]").evaluate(slide, 0)
-    page.wait_for_function(f"([old]) => Math.abs(({PLACE})([0, 0])[0] - old) < 0.5", arg=[first[0]])
+    wait_for(page, f"Math.abs(({PLACE})(gd, 0)[0] - {first}) > 0.5")
+    page.locator("#map-share input[type=range]").evaluate(SLIDE, 0)
+    wait_for(page, f"Math.abs(({PLACE})(gd, 0)[0] - {first}) < 0.5")
 
 
-def test_what_is_chosen_stays_over_a_reload_and_is_searched_alone_until_its_chip_is_removed(page):
-    open_example(page, "Support tickets")
-    go_to(page, "Map")
-    expect(page.locator("#map-clusters [data-group]").nth(1)).to_be_visible()
-    colour_by(page, "Column: priority")
-    page.locator("#map-filter > button").click()
-    choose_filter(page, "team", "Billing", "#map-filters")
-    expect(page.locator("#map-told")).to_contain_text("with team: Billing")  # and the selection is shown
-    show(page, "Clusters")
-    page.locator("#map-clusters [data-group]", has_text="normal").click()
-    expect(page.locator("#map-told")).to_have_text(re.compile(r"\d+ sentences with priority “normal”, with team: Billing"))
-    chosen = page.locator("#map-told").inner_text()
-    rows = re.search(r"\d+", chosen)[0]
-    page.reload()
-    arrive(page)
-    expect(page.locator("#map-told")).to_have_text(chosen)
-    expect(page.locator("#map-colour input")).to_have_value("Column: priority")
-    expect(page.locator("#map-filter > button")).to_contain_text("Filter: 1")
-    page.wait_for_function(f"() => document.querySelector('{PLOT}')?._fullData?.[0].selectedpoints")
-    assert bright(page) == int(rows)
-    page.locator("#map-selection").get_by_role("button", name="Search inside").click()
-    query, head = page.get_by_label("Query", exact=True), page.locator("#hits .hits-head")
-    expect(query).to_be_focused()
-    expect(query).to_have_value("")
-    query.fill("charged twice")
-    query.press("Enter")
-    expect(head).to_contain_text(f"10 of {rows} that fit (926 in all)")
-    expect(page.locator("#standing")).to_be_hidden()
-    page.locator("#chips").get_by_role("button", name=re.compile(f"^Remove: Inside: {rows} sentences with")).click()
-    expect(head).to_contain_text("10 of 926")
-    expect(page.locator("#standing")).to_be_visible()
-
-
-def test_markup_in_sentences_and_columns_stays_text(shared_page, tmp_path):
-    page = shared_page
+def test_markup_in_sentences_and_columns_stays_text(page, write):
     attack = "<img src=x onerror=alert(1)><b>bold</b>"
-    path = tmp_path / "odd.csv"
     lines = [f'"{attack} {i % 3} apples",<i>kind{i % 2}</i>' for i in range(40)]
-    path.write_text("\n".join(["text,<u>kind</u>", *lines]) + "\n")
-    upload(page, path)
+    upload(page, write("odd.csv", "\n".join(["text,<u>kind</u>", *lines]) + "\n"))
     index(page, "odd.csv")
     go_to(page, "Map")
     expect(page.locator("#map-course")).to_contain_text("odd.csv: 40 sentences")
     expect(page.locator("#map-summary")).to_contain_text("cluster")
-    show(page, "Clusters")
+    go_to(page, "Clusters")
     page.locator("#map-clusters [data-group]").first.click()
     expect(page.locator("#map-selection li").first).to_contain_text(attack)
     expect(page.locator("#map-selection li").first).to_contain_text("<i>kind")
-    colour_by(page, "Column: <u>kind</u>")
-    show(page, "Clusters")
+    choose(page, "#map-colour", "Column: <u>kind</u>")
+    go_to(page, "Clusters")
     expect(page.locator("#map-clusters [data-group]").first).to_contain_text("<i>kind")
     page.locator("#map-numbers-box button").first.click()
     expect(page.locator("#map-numbers")).to_contain_text("<u>kind</u>")
