@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import go_to, put_on
@@ -22,8 +23,10 @@ BUTTON = """name => {
 }"""
 
 
-def open_panel(page: Page) -> None:
-    go_to(page, "Duplicates")
+@pytest.fixture
+def page(shared_page) -> Page:
+    go_to(shared_page, "Duplicates")
+    return shared_page
 
 
 def open_tickets(page: Page) -> None:
@@ -47,9 +50,7 @@ def remove_similar_too(page: Page) -> None:
     page.locator("#duplicates-remove").get_by_text("Exact copies and similar rows").click()
 
 
-def test_duplicates_from_click_to_cleaned_corpus(shared_page, write, sentences):
-    page = shared_page
-    open_panel(page)
+def test_duplicates_from_click_to_cleaned_corpus(page, write, sentences):
     expect(page.locator(".start:visible")).to_contain_text("Drop a file here")
     expect(page.locator("#find-duplicates")).to_be_hidden()
     open_tickets(page)
@@ -86,9 +87,8 @@ def test_duplicates_from_click_to_cleaned_corpus(shared_page, write, sentences):
     assert sum(row["verdict"] == "drop" for row in verdicts) == left and len(verdicts) == 926
     page.get_by_text("Borderline pairs").click()
     page.locator("#duplicates-ask").click()
-    expect(page.locator("#duplicates-borderline")).to_contain_text(
-        "The cross-encoder cross-MiniLM-L6-stsb, trained for likeness, scored them in"
-    )
+    scored = "The cross-encoder cross-MiniLM-L6-stsb, trained for likeness, scored them in"
+    expect(page.locator("#duplicates-borderline")).to_contain_text(scored)
     expect(page.locator("#duplicates-borderline .cross").first).to_have_text(re.compile(r"0\.\d{3}"))
     threshold(page, "#duplicates-threshold", "1")
     expect(page.locator("#duplicates-headline")).to_contain_text("The closest pair has 0.99")
@@ -99,21 +99,19 @@ def test_duplicates_from_click_to_cleaned_corpus(shared_page, write, sentences):
     assert [row["corpus_row"] for row in saved_rows(page.locator("#overlap-export"))] == ["1"]
 
 
-def test_the_visitor_decides_what_goes_and_the_files_follow(shared_page, write):
+def test_the_visitor_decides_what_goes_and_the_files_follow(page, write):
     """Seven exact copies, and four rows that are only similar; the groups beyond the tenth are folded."""
-    page, things = shared_page, "printer laptop router camera kettle violin bicycle tractor candle carpet ladder parrot".split()
+    things = "printer laptop router camera kettle violin bicycle tractor candle carpet ladder parrot".split()
     texts = [f"Where is the invoice for my {thing}?" for thing in things]
     similar = [f"Where is the invoice for my {thing}" for thing in things[:4]]
     rows = [f'{i},"{text}",{i % 3}' for i, text in enumerate([*texts, *similar, *texts[5:]], 1)]
     upload(page, write("own.csv", "\n".join(["id,question,team", *rows]) + "\n"))
     index(page, "own.csv")
-    open_panel(page)
     find(page)
     threshold(page, "#duplicates-threshold", "0.97")
     expect(page.locator("#duplicates-headline")).to_contain_text("cosine ≥ 0.97")
-    expect(page.locator("#duplicates-headline")).to_contain_text(
-        "7 exact copies of earlier rows' text: 7 differ in id or team: look before you remove.4 more rows are similar"
-    )
+    copies = "7 exact copies of earlier rows' text: 7 differ in id or team: look before you remove.4 more rows are similar"
+    expect(page.locator("#duplicates-headline")).to_contain_text(copies)
     expect(page.locator("#duplicates-staying")).to_contain_text("16 of 23 rows stay in cleaned.csv, 7 are removed.")
     cleaned = saved_rows(page.locator("#duplicates-cleaned"))
     assert [row["id"] for row in cleaned] == [str(i) for i in range(1, 17)] and list(cleaned[0]) == ["id", "question", "team"]
@@ -138,10 +136,8 @@ def test_the_visitor_decides_what_goes_and_the_files_follow(shared_page, write):
     expect(page.locator("#duplicates-staying")).to_contain_text("12 of 23 rows stay")
 
 
-def test_another_corpus_starts_afresh_and_markup_stays_text(shared_page):
-    page = shared_page
+def test_another_corpus_starts_afresh_and_markup_stays_text(page):
     put_on(page, "light", 390)
-    open_panel(page)
     open_tickets(page)
     find(page)
     threshold(page, "#duplicates-threshold", "0.95")
@@ -152,9 +148,8 @@ def test_another_corpus_starts_afresh_and_markup_stays_text(shared_page):
     expect(page.locator("#duplicates-headline")).to_contain_text("Not searched yet")
     expect(page.locator(".dup-group")).to_have_count(0)
     find(page)
-    expect(page.locator("#duplicates-headline")).to_contain_text(
-        "1 exact copy of earlier rows' text: 1 is the same in every column, safe to remove."
-    )
+    copies = "1 exact copy of earlier rows' text: 1 is the same in every column, safe to remove."
+    expect(page.locator("#duplicates-headline")).to_contain_text(copies)
     expect(page.locator(".dup-group p").first).to_contain_text(attack)
     assert page.locator("img[src=x]").count() == page.get_by_test_id("toast-body").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

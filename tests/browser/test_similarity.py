@@ -1,21 +1,17 @@
 """The Similarity tab in a real browser: words, cautions, marks, matched words, details, and a file of pairs."""
 
 import csv
-import itertools
 import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.chromium import put_on
+from tests.browser.chromium import go_to, put_on
+from tests.browser.corpus import choose_model
 from tests.browser.downloads import saved
 
 DETAILS = re.compile("^Details")
-
-
-def open_panel(page, name):
-    page.get_by_role("tab", name=name, exact=True).click()
 
 
 def upload_pairs(page: Page, path: Path) -> None:
@@ -27,7 +23,7 @@ def upload_pairs(page: Page, path: Path) -> None:
 
 @pytest.fixture
 def page(shared_page) -> Page:
-    open_panel(shared_page, "Similarity")
+    go_to(shared_page, "Similarity")
     return shared_page
 
 
@@ -74,15 +70,11 @@ def test_an_example_is_one_click_away_and_comes_with_a_caution_and_marks(page):
     expect(page.locator(".matched mark").first).to_contain_text("love")
     expect(page.locator(".cautions li")).to_have_text(re.compile("The second sentence has “not”, the first has not"))
     expect(page.locator("#score-words")).to_contain_text("Close in topic:")
-    expect(page.locator(".scale .mark")).to_have_text(
-        [re.compile(r"random 0\.\d\d"), re.compile("related 0"), re.compile("paraphrase 0")]
-    )
-    places = [mark.bounding_box() for mark in page.locator(".scale .mark").all()]
-    assert all(left["x"] < right["x"] for left, right in itertools.pairwise(places))
-    bar = page.locator("#comparison .bar").first
-    expect(bar).to_have_attribute(
-        "aria-label", re.compile(r"medians: random pairs 0\.\d\d, related pairs 0\.\d\d, paraphrases 0\.\d\d")
-    )
+    marks, medians = page.locator(".scale .mark"), r"medians: random pairs 0\.\d\d, related pairs 0\.\d\d, paraphrases 0\.\d\d"
+    expect(marks).to_have_text([re.compile(r"random 0\.\d\d"), re.compile("related 0"), re.compile("paraphrase 0")])
+    places = [mark.bounding_box()["x"] for mark in marks.all()]
+    assert places == sorted(set(places))
+    expect(page.locator("#comparison .bar").first).to_have_attribute("aria-label", re.compile(medians))
 
 
 def test_an_unknown_model_is_told_and_not_taken(page):
@@ -96,7 +88,7 @@ def test_an_unknown_model_is_told_and_not_taken(page):
 
 
 def test_lists_give_a_heat_map_a_table_and_a_file_which_do_not_stay_below_an_error(page):
-    open_panel(page, "Two lists")
+    go_to(page, "Two lists")
     page.locator("#compare-lists").click()
     expect(page.locator("#heat-map .js-plotly-plot .heatmaplayer .hm")).to_have_count(1)
     expect(page.locator("#heat-map .modebar")).to_be_hidden()  # it would lie over the cells
@@ -110,10 +102,9 @@ def test_lists_give_a_heat_map_a_table_and_a_file_which_do_not_stay_below_an_err
     expect(page.locator("#pairs")).to_be_hidden()
 
 
-def test_a_file_of_pairs_comes_back_with_a_score_column(page, write, tmp_path):
-    path = write("mine.csv", "id,left,right\n1,A red car,A crimson automobile\n2,A dog,\n3,A dog,The moon\n")
-    open_panel(page, "A file of pairs")
-    upload_pairs(page, path)
+def test_a_file_of_pairs_comes_back_with_a_score_column(page, write):
+    go_to(page, "A file of pairs")
+    upload_pairs(page, write("mine.csv", "id,left,right\n1,A red car,A crimson automobile\n2,A dog,\n3,A dog,The moon\n"))
     expect(page.locator("#pair-result")).to_contain_text("2 rows of mine.csv scored in")
     expect(page.locator("#pair-result")).to_contain_text("1 row skipped, blank sentence: row 2")
     expect(page.locator("#pair-first input")).to_have_value("left")
@@ -122,8 +113,7 @@ def test_a_file_of_pairs_comes_back_with_a_score_column(page, write, tmp_path):
     assert name == "mine_scored.csv"
     assert [row["id"] for row in rows] == ["1", "2", "3"] and rows[1]["score"] == ""
     assert float(rows[0]["score"]) > 0.5 > float(rows[2]["score"])
-    bad = write("one.csv", "text\nonly one column\n")
-    upload_pairs(page, bad)
+    upload_pairs(page, write("one.csv", "text\nonly one column\n"))
     expect(page.get_by_test_id("toast-body")).to_contain_text("needs two columns of text")
     expect(page.locator("#pair-result")).to_be_hidden()
     page.locator("#pair-example").click()
@@ -132,9 +122,8 @@ def test_a_file_of_pairs_comes_back_with_a_score_column(page, write, tmp_path):
 
 def test_scores_are_compared_with_a_column_of_labels(page, write):
     rows = [f"{i % 2},The cat sat on mat {i},{f'A cat is on mat {i}' if i % 2 else f'Taxes rose in year {i}'}" for i in range(30)]
-    path = write("labels.csv", "\n".join(["label,left,right", *rows]) + "\n")
-    open_panel(page, "A file of pairs")
-    upload_pairs(page, path)
+    go_to(page, "A file of pairs")
+    upload_pairs(page, write("labels.csv", "\n".join(["label,left,right", *rows]) + "\n"))
     result, labels = page.locator("#pair-result"), page.locator("#pair-labels input")
     expect(result).to_contain_text(re.compile(r"Calling a pair “1” at 0\.\d+ or higher is right for 100 % of 30 labelled pairs\."))
     expect(labels).to_have_value("label")
@@ -149,13 +138,12 @@ def test_scores_are_compared_with_a_column_of_labels(page, write):
 
 
 def test_another_model_clears_the_scores_and_offers_to_score_again(page, other_model):
-    open_panel(page, "A file of pairs")
+    go_to(page, "A file of pairs")
     page.locator("#pair-example").click()
     result, again = page.locator("#pair-result"), page.locator("#pair-score")
     expect(result).to_contain_text("No threshold of the score beats calling every pair “opposite” or “other”")
     expect(again).to_be_hidden()
-    page.get_by_label("Model", exact=True).fill(str(other_model))
-    page.get_by_label("Model", exact=True).press("Enter")
+    choose_model(page, other_model)
     expect(again).to_have_text(re.compile("Score with .*first-token"))
     expect(result).to_be_hidden()
     expect(page.locator("#pair-download")).to_be_hidden()
