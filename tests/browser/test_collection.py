@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from tests.browser.chromium import go_to
 from tests.browser.conftest import arrive, served
-from tests.browser.corpus import choose_filter, open_example, open_menu
+from tests.browser.corpus import choose_filter, open_example, open_menu, search
 from tests.jobs.collection.made import make
 
 
@@ -16,29 +16,16 @@ def store(tmp_path_factory, shared_bench):
     return folder
 
 
-@pytest.fixture
-def sampled(monkeypatch):
-    """Only 100 rows of a collection are in memory; the app runs in this process."""
-    monkeypatch.setattr("sbert_app.collections.opened.MOST_SAMPLED", 100)
-
-
-def open_collection(page, address):
+def test_a_collection_is_opened_comes_back_after_a_reload_and_is_searched_filtered_and_mapped(page, store, monkeypatch):
+    monkeypatch.setattr("sbert_app.collections.opened.MOST_SAMPLED", 100)  # rows of a collection in memory
+    go_to(page, "Search")
     open_menu(page)
     page.locator("#open-collection").get_by_role("button", name="Open a collection").click()
-    page.locator("#collection-address").locator("input, textarea").first.fill(str(address))
+    address = page.locator("#collection-address").locator("input, textarea").first
+    address.fill(str(store.parent / "nowhere"))
     page.locator("#collection-open").click()
-
-
-def search(page, query):
-    page.locator("#query").locator("input, textarea").first.fill(query)
-    page.locator("#search").click()
-
-
-def test_a_collection_is_opened_comes_back_after_a_reload_and_is_searched_filtered_and_mapped(page, store, sampled):
-    go_to(page, "Search")
-    open_collection(page, store.parent / "nowhere")
     expect(page.get_by_text("There is no collection in")).to_be_visible()
-    page.locator("#collection-address").locator("input, textarea").first.fill(str(store))
+    address.fill(str(store))
     page.locator("#collection-open").click()
     expect(page.locator("#corpus-menu")).to_contain_text("300 rows")
     expect(page.locator("#corpus-panel")).to_be_hidden()
@@ -94,9 +81,3 @@ def test_hosted_a_visitor_chooses_from_the_list_and_sees_no_folder(visit, hosted
     search(page, "charged two times")
     expect(page.locator("#hits")).to_contain_text("10 of 300 in")
     assert str(store) not in page.content() and "corpus=collection%3Atickets" in page.url
-
-
-def test_hosted_without_a_list_there_is_nothing_to_open(visit, hosted_url):
-    page = visit(url=hosted_url)
-    open_menu(page)
-    expect(page.locator("#open-collection")).to_have_count(0)

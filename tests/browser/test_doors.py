@@ -2,8 +2,6 @@
 
 from urllib.parse import urlparse
 
-import pytest
-
 from tests.browser.chromium import chromium, go_to
 
 EVIL = "http://evil.example"
@@ -16,19 +14,13 @@ FILL = """() => {
 }"""
 
 
-@pytest.fixture
-def rebound(browser, app_url):
-    """A browser in which a foreign name leads to this machine, as a hostile name server makes it."""
-    arguments = chromium()
-    arguments["args"] = [*arguments["args"], "--host-resolver-rules=MAP evil.example 127.0.0.1"]
-    other = browser.browser_type.launch(**arguments)
-    yield other.new_page()
-    other.close()
-
-
-def test_dns_rebinding_opens_nothing(rebound, app_url):
-    answer = rebound.goto(f"{EVIL}:{urlparse(app_url).port}/")
-    assert answer.status == 403 and "This host name is not allowed" in rebound.locator("body").inner_text()
+def test_dns_rebinding_opens_nothing(browser, app_url):
+    """A foreign name leads to this machine, as a hostile name server makes it."""
+    rule, arguments = "--host-resolver-rules=MAP evil.example 127.0.0.1", chromium()
+    with browser.browser_type.launch(**arguments | {"args": [*arguments["args"], rule]}) as rebound:
+        page = rebound.new_page()
+        answer = page.goto(f"{EVIL}:{urlparse(app_url).port}/")
+        assert answer.status == 403 and "This host name is not allowed" in page.locator("body").inner_text()
 
 
 def test_a_form_of_a_foreign_page_uploads_nothing(browser, app_url):
