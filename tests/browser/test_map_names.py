@@ -52,14 +52,14 @@ NAMES = """selector => {
 }"""
 MOST = 25
 CHART = ".js-plotly-plot"  # on a kept page
-# The box of each name that is shown, by its text, and the ends of each line, from the left top of the picture.
+# The box of each name that is shown, or in a picture, by its text, and the ends of each line, from the left top of the picture.
 PLACED = """([selector, svg]) => {
   const box = svg ? document.body.appendChild(document.createElement('div')) : document.querySelector(selector);
   if (svg) box.innerHTML = svg;
   const origin = box.querySelector('.main-svg').getBoundingClientRect(), shown = {};
   for (const name of box.querySelectorAll('.annotation')) {
     const {left, top, right, bottom} = name.getBoundingClientRect(), {left: x, top: y} = origin;
-    if (name.style.visibility !== 'hidden') shown[name.textContent] = [left - x, top - y, right - x, bottom - y];
+    if (svg || name.style.visibility !== 'hidden') shown[name.textContent] = [left - x, top - y, right - x, bottom - y];
   }
   const path = box.querySelector('.leaders')?.getAttribute('d') ?? '', lines = path.match(/M[^M]*L[^M]*/g) ?? [];
   if (svg) box.remove();

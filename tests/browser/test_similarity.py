@@ -11,8 +11,6 @@ from tests.browser.chromium import go_to, put_on
 from tests.browser.corpus import choose_model
 from tests.browser.downloads import saved
 
-DETAILS = re.compile("^Details")
-
 
 def upload_pairs(page: Page, path: Path) -> None:
     clear = page.locator("#pair-file-upload").get_by_label("Clear")
@@ -39,7 +37,7 @@ def test_the_page_opens_with_an_answer_in_words_and_follows_the_typing(page):
     expect(page.locator(".cautions")).to_have_count(0)
     expect(page.locator(".matched mark.pair-1")).to_have_count(2)
     expect(page.locator(".matched")).to_contain_text("The cat")
-    page.get_by_role("button", name=DETAILS).click()
+    page.get_by_role("button", name=re.compile("^Details")).click()
     expect(page.locator("table.matrix")).to_contain_text("keyboard")
     special = page.locator("table.matrix th", has_text="[CLS]").first
     expect(special).to_be_hidden()
