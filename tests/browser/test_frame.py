@@ -2,23 +2,31 @@
 
 import re
 
-import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.chromium import go_to, put_on
 from tests.browser.conftest import arrive
 from tests.browser.corpus import choose_model, open_example, open_menu
 from tests.browser.test_accessibility import TABS
 
-# The boxes of the bar's parts, and where the open tab's own content begins.
-BOXES = """() => ['#header .brand svg', '#corpus-menu button', '#model', '#help', '#more', '#tabs > .tab-wrapper'].map(name => {
-  const { x, y, width, height } = document.querySelector(name).getBoundingClientRect();
-  return [x, y, width, height].map(Math.round);
-})"""
+# Where the open tab's own content begins.
 CONTENT = """() => {
   const shown = [...document.querySelectorAll('#tabs > .tabitem')].filter(each => each.offsetParent);
   return Math.min(...shown.map(each => each.getBoundingClientRect().top + scrollY));
 }"""
+# Of each tab, once it is open: the boxes of the bar's parts, where its content begins, and how wide the page is.
+FRAMES = f"""async () => {{
+  const parts = ['#header .brand svg', '#corpus-menu button', '#model', '#help', '#more', '#tabs > .tab-wrapper'];
+  const top = {CONTENT}, page = document.documentElement, found = [];
+  for (const tab of document.querySelectorAll('#tabs > .tab-wrapper [role=tab]')) {{
+    tab.click();
+    do await new Promise(requestAnimationFrame); while (tab.ariaSelected !== 'true' || top() === Infinity);
+    scrollTo(0, 0);
+    const boxes = parts.map(name => document.querySelector(name).getBoundingClientRect());
+    found.push([boxes.map(({{ x, y, width, height }}) => [x, y, width, height].map(Math.round)), top(), page.scrollWidth]);
+  }}
+  return found;
+}}"""
 # Hits, and what is below them, move when an answer comes, on a busy machine later than half a second after a key.
 SHIFTS = """() => {
   window.shifted = 0;
@@ -36,20 +44,6 @@ SHIFTS = """() => {
 WIDTHS = {1280: 96, 1920: 96, 390: 104}  # and the most that the bar may be high
 
 
-def frames(page: Page) -> dict[int, list[tuple[str, list[list[int]], float]]]:
-    """By width: of each tab the boxes of the bar's parts, and where its content begins."""
-    found = {width: [] for width in WIDTHS}
-    for tab in TABS:
-        go_to(page, tab)
-        for width in WIDTHS:
-            put_on(page, "light", width)
-            page.evaluate("scrollTo(0, 0)")
-            found[width].append((tab, page.evaluate(BOXES), page.evaluate(CONTENT)))
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-    put_on(page, "light", 1280)
-    return found
-
-
 def test_the_bar_is_low_and_the_same_on_every_tab_with_and_without_corpus_and_notice(page, other_model):
     for state in ("nothing open", "a corpus", "a corpus and a notice"):
         if state == "a corpus":
@@ -57,9 +51,11 @@ def test_the_bar_is_low_and_the_same_on_every_tab_with_and_without_corpus_and_no
         if state == "a corpus and a notice":
             choose_model(page, other_model)
             expect(page.locator("#stale-row")).to_be_visible()
-        for width, parts in frames(page).items():
-            assert {tab: top for tab, _, top in parts if top > WIDTHS[width]} == {}, (state, width)
-            assert [boxes for _, boxes, _ in parts] == [parts[0][1]] * len(TABS), (state, width)
+        for width, most in WIDTHS.items():
+            put_on(page, "light", width)
+            boxes, tops, wide = zip(*page.evaluate(FRAMES), strict=True)
+            assert list(boxes) == [boxes[0]] * len(TABS) and max(tops) <= most and max(wide) <= width, (state, width, tops, wide)
+        put_on(page, "light", 1280)
 
 
 def test_on_a_phone_what_is_ready_has_a_row_that_can_be_closed_and_nothing_lies_over_another_or_sticks_out(visit):
@@ -166,17 +162,7 @@ def test_keys_open_tabs_and_search_and_are_dead_in_fields(shared_page):
     expect(query).not_to_be_focused()
 
 
-def test_back_opens_the_tab_before(shared_page):
-    page = shared_page
-    for name in ("Similarity", "Search", "Map"):
-        go_to(page, name)
-    for way, name in ((page.go_back, "Search"), (page.go_back, "Similarity"), (page.go_forward, "Search")):
-        way()
-        expect(page.get_by_role("tab", name=name, exact=True)).to_have_attribute("aria-selected", "true")
-        expect(page).to_have_url(re.compile(f"tab={name.lower()}"))
-
-
-def test_back_asks_the_query_before_once_more_and_forward_the_next(shared_page):
+def test_back_opens_the_tab_before_and_asks_the_query_before_once_more_and_forward_the_next(shared_page):
     page = shared_page
     open_example(page, "Household advice")
     go_to(page, "Search")
@@ -197,15 +183,15 @@ def test_back_asks_the_query_before_once_more_and_forward_the_next(shared_page):
         expect(answer).to_have_attribute("data-query", query)
         expect(page.get_by_label("Query", exact=True)).to_have_value(query)
         expect(page).to_have_url(re.compile(query.replace(" ", ".")))
+        expect(page).to_have_url(re.compile(f"tab={tab.lower()}"))
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_theme_changes_from_the_menu_and_stays_over_a_reload(visit, theme):
-    page, other = visit(theme=theme), {"light": "dark", "dark": "light"}[theme]
-    page.get_by_label("More", exact=True).click()
-    page.get_by_role("button", name="Light or dark").click()
-    expect(page.locator("#more .popover-card")).to_be_hidden()
-    assert f"__theme={other}" in page.url
-    page.reload()
-    arrive(page)
-    assert page.evaluate("document.body.classList.contains('dark')") == (other == "dark")
+def test_the_theme_changes_from_the_menu_and_stays_over_a_reload(page):
+    for theme in ("dark", "light"):
+        page.get_by_label("More", exact=True).click()
+        page.get_by_role("button", name="Light or dark").click()
+        expect(page.locator("#more .popover-card")).to_be_hidden()
+        assert f"__theme={theme}" in page.url
+        page.reload()
+        arrive(page)
+        assert page.evaluate("document.body.classList.contains('dark')") == (theme == "dark")
