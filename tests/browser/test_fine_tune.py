@@ -1,24 +1,25 @@
 """Fine-tuning as a person does it: data, settings, live, verdict; and what survives a reload."""
 
-import contextlib
-import csv
 import re
 import shutil
 import zipfile
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.preparing import EXAMPLES, example_table
 from sbert_app.models.files.finding import DEFAULT_ENCODER
-from tests.attacks.small_home import planned, tiny_model
-from tests.browser.chromium import go_to, until
+from sbert_app.runs.run import Run
+from tests.attacks.small_home import planned
+from tests.browser.chromium import go_to, put_on, until
 from tests.browser.conftest import SERVED, arrive
-from tests.browser.corpus import choose_model, open_example
+from tests.browser.corpus import choose, choose_model, open_example
 from tests.browser.present import smallest_presented
 from tests.browser.test_corpus import DROP
 
@@ -27,13 +28,11 @@ TRAINED = 900_000  # milliseconds for a training and its verdict: some processor
 pytestmark = pytest.mark.usefixtures("no_training_left", "quick_estimates")
 
 
-def open_tab(page: Page) -> None:
-    go_to(page, "Fine-tune")
-
-
 @pytest.fixture
-def shared_tab(shared_page) -> Page:
-    open_tab(shared_page)
+def shared_tab(shared_page, tiny) -> Page:
+    """With a model whose training is estimated in a moment."""
+    choose_model(shared_page, tiny, dim=32)
+    go_to(shared_page, "Fine-tune")
     return shared_page
 
 
@@ -76,6 +75,12 @@ def change(page: Page) -> None:
         page.locator("#data-fold > .label-wrap").click()
 
 
+def choose_example(page: Page, name: str) -> None:
+    if page.locator("#step-settings").is_visible():
+        change(page)
+    page.locator(f"#example-{name}").click()
+
+
 def run_row(page: Page, name: str) -> Locator:
     return page.locator("#run-table tbody tr").filter(has_text=name)
 
@@ -94,31 +99,22 @@ def connected(path, count=60, own=""):
     return path
 
 
-@pytest.fixture
-def small_run(app_url, tmp_path_factory):
-    """Train a tiny model on the first rows of an example, without the page; returns the name of the run, another one each time."""
-    tiny_model(base := tmp_path_factory.mktemp("models") / "tiny")
-    bench, names = SERVED[0], iter(range(100))
-
-    def train(steps=None) -> str:
-        table = example_table("requests_scored.csv", bench.settings.limits)
-        table = replace(table, name="shop wishes.csv", frame=table.frame.head(60), rows=table.rows[:60])
-        data = preparing.load(bench, bench.sessions.open(), table)
-        name = f"small run {next(names)} {np.random.default_rng().integers(10**9)}"
-        run = running.create(bench, data, planned(data, str(base), epochs=1, learning_curve=False), name=name)
-        with run.lock():
-            for number, _ in enumerate(running.train_here(bench, run)):
-                if number == steps:
-                    break
-        return name
-
-    return train
+def small_run(base: Path, steps: int | None = None) -> Run:
+    """A run of the local app, on the first rows of an example and made without the page; ended, or left after some steps."""
+    table = example_table("requests_scored.csv", SERVED[0].settings.limits)
+    table = replace(table, name="shop wishes.csv", frame=table.frame.head(60), rows=table.rows[:60])
+    data = preparing.load(SERVED[0], SERVED[0].sessions.open(), table)
+    name = f"small run {np.random.default_rng().integers(10**9)}"
+    run = running.create(SERVED[0], data, planned(data, str(base), epochs=1, learning_curve=False), name=name)
+    with run.lock():
+        list(islice(running.train_here(SERVED[0], run), steps))
+    return run
 
 
 def test_a_warning_of_step_1_stays_in_the_verdict(page, tmp_path, tiny):
     """One short run: what it was trained on, its one number, the rest folded, and what the message claims."""
     choose_model(page, tiny, dim=32)
-    open_tab(page)
+    go_to(page, "Fine-tune")
     upload(page, connected(tmp_path / "letters.csv", 120))
     change(page)
     page.locator("#split-by").get_by_label(re.compile("By pairs only")).check()
@@ -156,21 +152,30 @@ def test_a_warning_of_step_1_stays_in_the_verdict(page, tmp_path, tiny):
     arrive(page)
     expect(verdict.locator(".headline")).to_have_text(re.compile(r"^\S+ → \S+ Spearman ×100$"))
     expect(page.locator("#verdict-other-data")).to_have_text(other)
+    expect(page.locator("#step-settings")).to_be_visible()
+    open_curve(page)
+    for width, beside, letters in ((1920, True, "17px"), (1280, False, "16px")):  # in a large window it is beside its steps
+        put_on(page, "light", width)
+        left, right = (page.locator(part).bounding_box() for part in ("#step-settings", "#step-live"))
+        assert (left["x"] + left["width"] <= right["x"] and right["y"] < left["y"] + left["height"]) == beside
+        assert page.evaluate("getComputedStyle(document.documentElement).fontSize") == letters
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_step_1_folds_to_one_line_once_data_is_read(page, tmp_path):
-    open_tab(page)
+    go_to(page, "Fine-tune")
     line, file = page.locator("#data-fold > .label-wrap"), page.locator("#labelled-file")
+    parts = file, page.locator("#split-by"), page.locator("#mapping")
     expect(line).to_be_hidden()
     expect(file).to_be_visible()
     page.locator("#example-instructions_labelled").click()
     expect(line).to_contain_text(
         "instructions_labelled.csv · 420 labelled pairs · label: opposite, other, same; same means the same"
     )
-    for part in (file, page.locator("#split-by"), page.locator("#mapping")):
+    for part in parts:
         expect(part).to_be_hidden()
     line.click()
-    for part in (file, page.locator("#split-by"), page.locator("#mapping")):
+    for part in parts:
         expect(part).to_be_visible()
     page.locator("#split-by").get_by_label(re.compile("By pairs only")).check()
     expect(page.locator("#labelled")).to_contain_text("sentence")
@@ -183,28 +188,6 @@ def test_step_1_folds_to_one_line_once_data_is_read(page, tmp_path):
     expect(line).to_contain_text("dropped.csv")
 
 
-def test_a_large_window_shows_a_training_beside_its_steps(visit, small_run):
-    name = small_run()
-    page = visit(1920)
-    open_tab(page)
-    page.locator("#example-requests_scored").click()
-    expect(page.locator("#estimate")).to_contain_text("Extrapolated")
-    page.get_by_role("button", name=re.compile("All runs")).click()
-    run_row(page, name).locator("input").check()
-    page.locator("#run-open").click()
-    open_curve(page)
-
-    def beside():
-        left, right = (page.locator(part).bounding_box() for part in ("#step-settings", "#step-live"))
-        return left["x"] + left["width"] <= right["x"] and right["y"] < left["y"] + left["height"]
-
-    assert beside() and page.evaluate("getComputedStyle(document.documentElement).fontSize") == "17px"
-    assert page.evaluate("document.documentElement.scrollWidth") <= 1920
-    page.set_viewport_size({"width": 1280, "height": 900})
-    page.wait_for_function("innerWidth === 1280")
-    assert not beside() and page.evaluate("getComputedStyle(document.documentElement).fontSize") == "16px"
-
-
 def test_the_split_is_by_sentences_by_pairs_or_by_a_column(shared_tab, tmp_path):
     page = shared_tab
     upload(page, connected(tmp_path / "letters.csv", 120))
@@ -213,12 +196,10 @@ def test_the_split_is_by_sentences_by_pairs_or_by_a_column(shared_tab, tmp_path)
     expect(page.locator("#data-notes")).not_to_contain_text("on new sentences")
     expect(read.locator(".split-legend")).to_contain_text("24 held out for the verdict")
     change(page)
-    page.locator("#split-column input").click()
-    page.get_by_role("option", name="topic", exact=True).click()
+    choose(page, "#split-column", "topic")
     expect(read).to_contain_text("Each value of the column 'topic' is in one part only")
     expect(read.locator(".split-legend")).to_contain_text(re.compile("[23]0 held out for the verdict"))
-    page.locator("#split-column input").click()
-    page.get_by_role("option", name="sentence1", exact=True).click()
+    choose(page, "#split-column", "sentence1")
     expect(read).to_contain_text("Each value of the column 'sentence1' is in one part only")
     column = page.locator("#split-column input")
     column.click()
@@ -230,7 +211,7 @@ def test_the_split_is_by_sentences_by_pairs_or_by_a_column(shared_tab, tmp_path)
     expect(column).to_have_value("sentence1")
 
 
-def test_a_test_file_of_ones_own_is_held_out(shared_tab, tmp_path):
+def test_a_test_file_of_ones_own_is_held_out(shared_tab, tmp_path, write):
     page = shared_tab
     upload(page, connected(tmp_path / "letters.csv", 60))
     legend = page.locator("#labelled .split-legend")
@@ -246,9 +227,7 @@ def test_a_test_file_of_ones_own_is_held_out(shared_tab, tmp_path):
     )
     page.locator("#dev-file").get_by_label("Clear").click()
     expect(legend).not_to_contain_text("own dev.csv")
-    wrong = tmp_path / "wrong.csv"
-    wrong.write_text("sentence1,sentence2\n" + "a b,c d\n" * 30)
-    page.locator("#dev-file input[type=file]").set_input_files(str(wrong))
+    page.locator("#dev-file input[type=file]").set_input_files(write("wrong.csv", "sentence1,sentence2\n" + "a b,c d\n" * 30))
     expect(page.locator("#refused")).to_contain_text("wrong.csv was not loaded. 'wrong.csv' has no column 'score'.")
     expect(legend).to_contain_text("from own test.csv")
     page.locator("#example-requests_scored").click()
@@ -257,28 +236,23 @@ def test_a_test_file_of_ones_own_is_held_out(shared_tab, tmp_path):
     expect(page.locator("#test-file")).not_to_contain_text("own test.csv")
 
 
-def delete_for_good(page: Page, row: Locator) -> None:
-    """By keyboard, until it counts: the focus comes back to the table a moment after a question was answered."""
-    sure = page.locator("#run-delete-yes")
-    for _ in range(40):
-        (sure if sure.is_visible() else page.locator("#run-delete")).press("Enter")
-        with contextlib.suppress(AssertionError):
-            expect(row).to_have_count(0, timeout=2_000)
-            return
-    raise AssertionError("it was never deleted")
+def delete(page: Page, row: Locator) -> None:
+    """Delete what is chosen, by keyboard; a moment after a question was answered, the focus is in the table."""
+    page.locator("#run-delete").press("Enter")
+    expect(page.locator("#run-delete-no")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(row).to_have_count(0)
+    expect(page.locator("#run-table input:focus")).to_have_count(1)
 
 
-def test_runs_are_a_table_and_delete_asks_first(visit, small_run):
+def test_runs_are_a_table_and_delete_asks_first(shared_tab, tiny):
     """On a phone, by keyboard alone: choose, open, rename, be asked, keep, delete; a damaged run can only be deleted."""
-    name, interrupted = small_run(), small_run(steps=2)
-    bench = SERVED[0]
-    ids = {info.name: info.id for info in running.rows(bench)}
-    damaged = "damaged-copy"
-    finished = running.find(bench, ids[name]).folder
-    folder = Path(shutil.copytree(finished, finished.with_name(damaged)))
+    page, finished, damaged = shared_tab, small_run(tiny), "damaged-copy"
+    name, interrupted = (run.info().name for run in (finished, small_run(tiny, steps=3)))
+    shutil.copytree(finished.folder, folder := finished.folder.with_name(damaged))
     (folder / "plan.json").write_text("null")
-    page = visit(390)
-    open_tab(page)
+    put_on(page, "light", 390)
     page.get_by_role("button", name=re.compile("All runs")).press("Enter")
     row = run_row(page, name)
     expect(row).to_contain_text(re.compile(r"Finished.*Too few examples|Finished.*No clear|Finished.*Better|Finished.*Worse", re.S))
@@ -290,12 +264,7 @@ def test_runs_are_a_table_and_delete_asks_first(visit, small_run):
     run_row(page, damaged).locator("input").press("Space")
     expect(page.locator("#run-open")).to_be_disabled()
     expect(run_row(page, damaged)).to_contain_text("Damaged: delete it")
-    page.locator("#run-delete").press("Enter")
-    expect(page.locator("#run-delete-no")).to_be_focused()
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    expect(run_row(page, damaged)).to_have_count(0)
-    expect(page.locator("#run-table input:focus")).to_have_count(1)  # after the table was listed again
+    delete(page, run_row(page, damaged))
     row.locator("input").press("Space")
     expect(page.locator("#run-open")).to_be_enabled()
     page.locator("#run-open").press("Enter")
@@ -310,18 +279,17 @@ def test_runs_are_a_table_and_delete_asks_first(visit, small_run):
     page.locator("#run-delete-no").press("Enter")
     expect(page.locator("#run-question")).not_to_be_visible()
     expect(row).to_be_visible()
-    delete_for_good(page, row)
+    expect(page.locator("#run-table input:focus")).to_have_count(1)
+    delete(page, row)
     expect(page.locator("#run-message")).to_contain_text("The run kept run is deleted.")
     expect(page.locator("#step-verdict")).not_to_be_visible()
 
 
-def test_saved_models_are_listed_used_and_deleted(visit, small_run):
+def test_saved_models_are_listed_used_and_deleted(shared_tab, tiny):
     """By keyboard; the model in use is followed by the bundled one."""
-    run, bench, name = small_run(), SERVED[0], "one of mine"
-    [info] = [info for info in running.rows(bench) if info.name == run]
-    shutil.copytree(running.find(bench, info.id).model, bench.settings.models / name)
-    page = visit(390)
-    open_tab(page)
+    page, name = shared_tab, "one of mine"
+    shutil.copytree(tiny, folder := SERVED[0].settings.models / name)
+    put_on(page, "light", 390)
     page.get_by_role("button", name="Saved models").press("Enter")
     card = page.locator("#saved-model-list .card", has_text=name)
     card.get_by_label(f"Use {name}").press("Enter")
@@ -334,41 +302,35 @@ def test_saved_models_are_listed_used_and_deleted(visit, small_run):
     card.locator("[data-model=delete]").press("Enter")
     expect(card).to_have_count(0)
     expect(page.locator("#model input")).to_have_value(DEFAULT_ENCODER)
-    assert not (bench.settings.models / name).exists()
+    assert not folder.exists()
 
 
-def test_what_was_set_stays_when_a_menu_is_only_left(page):
+def test_settings_leave_the_main_button_where_it_is_and_stay_when_a_menu_is_only_left(shared_tab):
     """Gradio's menu tells that it was left by the Tab key as it tells a choice, and lets its list stay open."""
-    sent = []
-    open_tab(page)
-    page.locator("#example-requests_scored").click()
-    expect(page.locator("#estimate")).to_contain_text("Extrapolated")
+    page, sent = shared_tab, []
+    choose_example(page, "requests_scored")
+    expect(page.locator("#labelled")).to_contain_text("400 examples")
+    estimated = expect(page.locator("#estimate"))
+    estimated.to_contain_text("Extrapolated")
+
+    def place():
+        return page.locator("#start").bounding_box()["y"] - page.locator("#preset").bounding_box()["y"]
+
+    before = place()
+    expect(page.locator("#epochs")).to_be_hidden()
     settings(page, epochs=7)
+    assert place() == pytest.approx(before, abs=2)
     change(page)
     page.get_by_role("button", name=re.compile("Columns")).click()
     page.on("request", lambda request: sent.append(request) if "/queue/join" in request.url else None)
     for menu in ("#trained", "#first-column"):
-        expect(page.locator("#estimate")).to_contain_text("Extrapolated")
+        estimated.to_contain_text("Extrapolated")
         page.locator(f"{menu} input").focus()
         sent.clear()
         page.keyboard.press("Tab")
         until(page, lambda: len(sent) >= 2)  # the answer is on the page: the second asks for an estimate
         expect(page.locator("#epochs input")).to_have_value("7")
         expect(page.locator(f"{menu} input")).to_have_attribute("aria-expanded", "false")
-
-
-def test_the_main_button_stays_where_it_is(page):
-    open_tab(page)
-    page.locator("#example-requests_scored").click()
-    expect(page.locator("#estimate")).to_contain_text("Extrapolated")
-
-    def place():
-        return page.locator("#start").bounding_box()["y"] - page.locator("#preset").bounding_box()["y"]
-
-    before = place()
-    settings(page, epochs=1)
-    expect(page.locator("#epochs")).to_be_visible()
-    assert place() == pytest.approx(before, abs=2)
 
 
 def train(page: Page, epochs: int, curve: bool = False) -> None:
@@ -386,21 +348,22 @@ def train(page: Page, epochs: int, curve: bool = False) -> None:
     expect(page.locator("#distributions .js-plotly-plot")).to_be_visible()
 
 
-def test_labelled_pairs_make_it_better(page):
-    open_tab(page)
+def test_labelled_pairs_make_it_better(page, shallow_folder):
+    choose_model(page, shallow_folder)
+    go_to(page, "Fine-tune")
     page.locator("#example-instructions_labelled").click()
     train(page, 2)
 
 
 def test_triplets_make_it_better_and_the_learning_curve_shows_it(page, tmp_path):
-    open_tab(page)
+    go_to(page, "Fine-tune")
     upload(page, head("messages_triplets.csv", 160, tmp_path))
     train(page, 2, curve=True)
     expect(page.locator("#verdict")).to_contain_text("training examples, the measure changed from")
 
 
 def test_an_untrained_network_is_chosen_in_the_header_gets_its_own_settings_and_learns(page, tmp_path):
-    open_tab(page)
+    go_to(page, "Fine-tune")
     upload(page, head("messages_triplets.csv", 100, tmp_path))
     expect(page.locator("#estimate")).to_contain_text("Extrapolated")
     page.get_by_role("button", name=re.compile("All settings")).click()
@@ -416,12 +379,12 @@ def test_an_untrained_network_is_chosen_in_the_header_gets_its_own_settings_and_
 
 
 def test_a_cross_encoder_is_chosen_trained_compared_with_the_cosine_and_saved_for_second_opinions(page, tmp_path):
-    open_tab(page)
+    go_to(page, "Fine-tune")
     upload(page, head("messages_triplets.csv", 60, tmp_path))
-    expect(page.locator("#estimate")).to_contain_text("Extrapolated")
+    expect(page.locator("#objective")).to_be_visible()
     expect(page.locator("#trained")).not_to_be_visible()  # it learns from pairs
     change(page)
-    upload(page, head("requests_scored.csv", 100, tmp_path))
+    upload(page, head("requests_scored.csv", 60, tmp_path))
     expect(page.locator("#labelled")).to_contain_text("scores 0 to 5")
     page.locator("#trained input").click()
     page.get_by_role("option", name=re.compile("cross-MiniLM-L6-stsb")).click()
@@ -436,7 +399,7 @@ def test_a_cross_encoder_is_chosen_trained_compared_with_the_cosine_and_saved_fo
 
 
 def test_a_model_trained_on_scored_pairs_is_better_saved_used_everywhere_and_taken_away(page, tmp_path):
-    open_tab(page)
+    go_to(page, "Fine-tune")
     page.locator("#example-requests_scored").click()
     train(page, 1)
     page.locator("#model-name input").fill("wishes")
@@ -467,13 +430,13 @@ def test_a_model_trained_on_scored_pairs_is_better_saved_used_everywhere_and_tak
 def test_a_reload_finds_the_run_again_and_stop_keeps_the_best(visit, tmp_path, tiny):
     first = visit()
     choose_model(first, tiny, dim=32)
-    open_tab(first)
+    go_to(first, "Fine-tune")
     first.locator("#example-messages_triplets").click()
     start(first, epochs=100)  # only stopped is it over
     expect(first.locator("#run-progress")).to_contain_text("best on dev", timeout=TRAINED)
     first.close()
     second = visit(390, "dark")  # another device
-    open_tab(second)
+    go_to(second, "Fine-tune")
     expect(second.locator("#run-progress")).to_contain_text("step")
     second.locator("#run-stop").click()
     expect(second.locator("#run-progress")).to_contain_text("Stopped")
@@ -485,16 +448,16 @@ def test_a_reload_finds_the_run_again_and_stop_keeps_the_best(visit, tmp_path, t
 
 
 def test_a_hosted_visitor_finds_its_run_after_a_reload_and_nobody_else_does(visit, hosted_url, tmp_path):
-    owner, other = visit(url=hosted_url), visit(url=hosted_url)
-    open_tab(owner)
+    owner = visit(url=hosted_url)
+    go_to(owner, "Fine-tune")
     upload(owner, head("messages_triplets.csv", 40, tmp_path))
-    start(owner, epochs=40)
+    start(owner, epochs=100)  # only stopped is it over
     expect(owner.locator("#run-progress")).to_contain_text("best on dev", timeout=TRAINED)
     owner.reload()
-    open_tab(owner)
+    go_to(owner, "Fine-tune")
     expect(owner.locator("#run-progress")).to_contain_text("step")
-    other.reload()
-    open_tab(other)
+    other = visit(url=hosted_url)
+    go_to(other, "Fine-tune")
     other.get_by_role("button", name=re.compile("All runs")).click()
     expect(other.locator("#run-table")).to_contain_text("No runs yet.")
     assert not other.locator("#run-progress").is_visible()
@@ -507,33 +470,24 @@ def test_a_hosted_visitor_finds_its_run_after_a_reload_and_nobody_else_does(visi
 
 
 def test_shuffled_labels_are_not_called_better(page, tmp_path, other_model):
-    with (EXAMPLES / "instructions_labelled.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))[:240]
-    labels = np.random.default_rng(1).permutation([row["label"] for row in rows])
-    path = tmp_path / "shuffled.csv"
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["sentence1", "sentence2", "label"])
-        writer.writerows((row["sentence1"], row["sentence2"], label) for row, label in zip(rows, labels, strict=True))
+    frame = pd.read_csv(EXAMPLES / "instructions_labelled.csv", nrows=150)
+    frame["label"] = np.random.default_rng(1).permutation(frame["label"])
+    frame.to_csv(path := tmp_path / "shuffled.csv", index=False)
     choose_model(page, other_model)
-    open_tab(page)
+    go_to(page, "Fine-tune")
     upload(page, path)
     start(page, epochs=2)
     expect(page.locator("#verdict-word")).to_have_text(re.compile("No clear change|Worse: do not use it"), timeout=TRAINED)
 
 
-def test_what_cannot_be_learnt_from_gets_a_message_and_the_data_before_stays(shared_tab, tmp_path):
+def test_what_cannot_be_learnt_from_gets_a_message_and_the_data_before_stays(shared_tab, write):
     page = shared_tab
-    if page.locator("#step-settings").is_visible():
-        change(page)
-    page.locator("#example-messages_triplets").click()  # else the next line might be that of a test before
+    choose_example(page, "messages_triplets")  # else the next line might be that of a test before
     expect(page.locator("#labelled")).to_contain_text("triplets")
-    change(page)
-    page.locator("#example-requests_scored").click()
+    choose_example(page, "requests_scored")
     expect(page.locator("#labelled")).to_contain_text("400 examples")
-    path = tmp_path / "same.csv"
-    path.write_text("sentence1,sentence2,score\n" + "".join(f"sentence number {i},another one {i},3\n" for i in range(30)))
-    upload(page, path)
+    rows = (f"sentence number {i},another one {i},3\n" for i in range(30))
+    upload(page, write("same.csv", "sentence1,sentence2,score\n" + "".join(rows)))
     expect(page.get_by_test_id("toast-body")).to_contain_text("Every score in 'same.csv' is 3")
     expect(page.locator("#refused")).to_contain_text("same.csv was not loaded")
     expect(page.locator("#labelled")).to_contain_text("requests_scored.csv")
@@ -541,17 +495,14 @@ def test_what_cannot_be_learnt_from_gets_a_message_and_the_data_before_stays(sha
     expect(page.locator("#estimate")).to_contain_text("Extrapolated")
 
 
-def test_columns_can_be_chosen_again(shared_tab, tmp_path):
+def test_columns_can_be_chosen_again(shared_tab, write):
     page = shared_tab
-    path = tmp_path / "odd.csv"
     rows = (f"the first sentence is {i},the second sentence is {i},{['a', 'b'][i % 2]},{i % 7}\n" for i in range(60))
-    path.write_text("left,right,label,strength\n" + "".join(rows))
-    upload(page, path)
+    upload(page, write("odd.csv", "left,right,label,strength\n" + "".join(rows)))
     expect(page.locator("#labelled")).to_contain_text("labelled pairs")
     change(page)
     page.get_by_role("button", name=re.compile("Columns")).click()
-    page.locator("#target-column input").click()
-    page.get_by_role("option", name="strength", exact=True).click()
+    choose(page, "#target-column", "strength")
     page.locator("#kind").get_by_label("Scored pairs").check()
     expect(page.locator("#labelled")).to_contain_text("scores 0 to 6, rescaled to 0 to 1")
     expect(page.locator("#objective input")).to_have_value(re.compile("Cosine regression"))
