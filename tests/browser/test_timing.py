@@ -14,13 +14,9 @@ from tests.browser.downloads import opened_from_disk, saved, saved_rows
 pytestmark = pytest.mark.usefixtures("short_checks")
 
 
-def open_tab(page: Page) -> None:
-    go_to(page, "Timing")
-
-
 @pytest.fixture
 def race(shared_page) -> Page:
-    open_tab(shared_page)
+    go_to(shared_page, "Timing")
     return shared_page
 
 
@@ -50,6 +46,17 @@ def slide(page: Page, exponent: float) -> None:
     )
 
 
+# The labels of the sliders whose thumb, 16 pixels high, is cut by a block around it.
+CUT = """() => [...document.querySelectorAll('input[type=range]')].filter(slider => slider.checkVisibility()).filter(slider => {
+  const {top, bottom} = slider.getBoundingClientRect(), middle = (top + bottom) / 2, around = [];
+  for (let block = slider.parentElement; block !== document.body; block = block.parentElement) around.push(block);
+  return around.some(block => {
+    const box = block.getBoundingClientRect();
+    return getComputedStyle(block).overflow !== 'visible' && (box.top > middle - 8 || box.bottom < middle + 8);
+  });
+}).map(slider => slider.getAttribute('aria-label'))"""
+
+
 def test_a_race_on_the_example_from_click_to_chart(race, browser, tmp_path):
     page = race
     words = page.locator("#race-words")
@@ -61,6 +68,7 @@ def test_a_race_on_the_example_from_click_to_chart(race, browser, tmp_path):
     slide(page, 4)
     expect(page.locator("#course")).to_contain_text("different sentences")
     seconds(page, 2)
+    assert page.evaluate(CUT) == []
     page.locator("#race").click()
     expect(page.locator("#lanes .lane.sbert")).to_contain_text("Finished: the most similar pair")
     expect(page.locator("#race-chart .js-plotly-plot")).to_be_visible()
@@ -87,43 +95,17 @@ def test_a_race_on_the_example_from_click_to_chart(race, browser, tmp_path):
         expect(kept.locator("body")).to_contain_text("1,000 sentences are 499,500 pairs")
 
 
-# The labels of the sliders whose thumb, 16 pixels high, is cut by a block around it.
-CUT = """() => [...document.querySelectorAll('input[type=range]')].filter(slider => slider.checkVisibility()).filter(slider => {
-  const {top, bottom} = slider.getBoundingClientRect(), middle = (top + bottom) / 2, around = [];
-  for (let block = slider.parentElement; block !== document.body; block = block.parentElement) around.push(block);
-  return around.some(block => {
-    const box = block.getBoundingClientRect();
-    return getComputedStyle(block).overflow !== 'visible' && (box.top > middle - 8 || box.bottom < middle + 8);
-  });
-}).map(slider => slider.getAttribute('aria-label'))"""
-
-
-def test_the_thumbs_of_sliders_are_whole(race):
+def test_stop_keeps_what_was_measured_until_another_corpus_takes_its_place_and_a_small_one_says_what_it_needs(race):
     page = race
-    seconds(page, 10)  # opens the options
-    page.locator("#race-seconds input[type=range]").wait_for()
-    assert page.evaluate(CUT) == []
-
-
-def test_stop_in_the_middle_keeps_what_was_measured(race):
-    page = race
-    seconds(page, 60)
-    page.locator("#race").click()
-    expect(page.locator("#race")).to_be_disabled()  # and the lanes of the race before are gone
+    start_long_race(page)
     expect(page.locator("#lanes .lane.sbert")).to_contain_text("Finished")
     expect(page.locator("#lanes .lane.cross")).to_contain_text(re.compile(r"[1-9][\d.]* seconds\s*of work"))  # a turn or more
     page.locator("#race-stop").click()
+    expect(page.locator("#race-words")).to_contain_text("The race was stopped early")
     expect(page.locator("#race-chart .js-plotly-plot")).to_be_visible()
     expect(page.locator("#race-agreement")).to_contain_text("stopped before this check")
     expect(page.locator("#race")).to_be_enabled()
     expect(page.locator("#race-stop")).to_be_hidden()
-
-
-def test_another_corpus_takes_its_place_and_a_small_one_says_what_it_needs(race):
-    page = race
-    start_long_race(page)
-    page.locator("#race-stop").click()
-    expect(page.locator("#race-words")).to_contain_text("The race was stopped early")
     paste(page, [f"line {i}" for i in range(5)])
     index(page, "pasted: line 0")
     expect(page.locator("#course")).to_contain_text("at least 20 different sentences, there are 5")
@@ -134,36 +116,34 @@ def test_another_corpus_takes_its_place_and_a_small_one_says_what_it_needs(race)
     expect(page.locator("#race")).to_be_enabled()
 
 
-def test_a_reload_in_the_middle_frees_the_machine_and_a_click_before_the_session_is_there_counts(race, monkeypatch):
-    page = race
-    start_long_race(page)
-    resume, clicked = Sessions.resume, threading.Event()
-    monkeypatch.setattr(Sessions, "resume", lambda *args: clicked.wait() and resume(*args))
-    page.reload()
-    open_tab(page)
-    page.locator("#race").click()
-    page.wait_for_timeout(500)
-    clicked.set()
-    racing(page)
-    page.locator("#race-stop").click()
-    expect(page.locator("#race-words")).to_contain_text("against")
-
-
-def test_the_second_visitor_waits_and_can_search_meanwhile(shared_page, visit):
+def test_the_second_visitor_waits_until_a_reload_frees_the_machine_where_a_click_before_the_session_is_there_counts(
+    shared_page, visit, monkeypatch
+):
     first, second = shared_page, visit()
     for page in (first, second):
-        open_tab(page)
+        go_to(page, "Timing")
     start_long_race(first)
+    seconds(second, 60)
     second.locator("#race").click()
     expect(second.locator("#race-stage")).to_contain_text("one timing run is ahead of yours")
     second.get_by_role("tab", name="Similarity", exact=True).click()
     second.locator("#sentence1 textarea").fill("The parcel is late.")
-    expect(second.locator("#score")).to_be_visible()
-    open_tab(second)
-    first.locator("#race-stop").click()
+    expect(second.locator("#score")).to_be_visible()  # meanwhile
+    go_to(second, "Timing")
+    resume, clicked = Sessions.resume, threading.Event()
+    monkeypatch.setattr(Sessions, "resume", lambda *args: clicked.wait() and resume(*args))
+    first.reload()
+    go_to(first, "Timing")
+    first.locator("#race").click()
+    first.wait_for_timeout(500)
+    clicked.set()
     racing(second)
+    expect(first.locator("#race-stage")).to_contain_text("one timing run is ahead of yours")
     second.locator("#race-stop").click()
     expect(second.locator("#race")).to_be_enabled()
+    racing(first)
+    first.locator("#race-stop").click()
+    expect(first.locator("#race-words")).to_contain_text("against")
 
 
 def test_table_7_and_no_sideways_scrolling(race):
