@@ -55,7 +55,7 @@ def evaluation(shared_page: Page) -> Page:
 def test_the_grid_fills_says_what_is_real_and_shows_errors(evaluation):
     page = evaluation
     choose(page, "eval-systems", "SBERT", "Average word vectors", "Word overlap")
-    choose(page, "eval-sets", "Everyday pairs", "Tickets by team")
+    choose(page, "eval-sets", "Everyday pairs", "Notes by topic")
     measure(page)
     grid = page.locator("#eval-grid")
     expect(grid.locator("tbody tr")).to_have_count(3)
@@ -84,11 +84,10 @@ def test_the_grid_fills_says_what_is_real_and_shows_errors(evaluation):
     page.keyboard.press("Escape")
 
 
-def test_on_a_phone_an_upload_becomes_a_column_and_all_comes_back_after_a_reload(evaluation, tmp_path):
+def test_on_a_phone_an_upload_becomes_a_column_and_all_comes_back_after_a_reload(evaluation, write):
     page = evaluation
     put_on(page, "dark", 390)
-    (tmp_path / "mine.csv").write_text(PAIRS)
-    page.locator("#eval-file input[type=file]").set_input_files(tmp_path / "mine.csv")
+    page.locator("#eval-file input[type=file]").set_input_files(write("mine.csv", PAIRS))
     expect(page.locator("#eval-sets")).to_contain_text("mine")
     expect(page.locator("#eval-stage").get_by_text("5 pairs are too few to tell systems apart")).to_be_visible()
     choose(page, "eval-systems", "tf-idf", "Word overlap")
@@ -139,9 +138,9 @@ def test_a_reload_in_the_middle_goes_on_and_stop_stops(evaluation, cells, monkey
     expect(figures).to_have_count(2)
 
 
-def test_a_file_that_cannot_be_evaluated_is_a_sentence(evaluation, tmp_path):
+def test_a_file_that_cannot_be_evaluated_is_a_sentence(evaluation, write):
     page = evaluation
     open_choices(page)
-    (tmp_path / "same.csv").write_text("sentence1,sentence2,score\na b,c d,1\ne f,g h,1\n")
-    page.locator("#eval-file input[type=file]").set_input_files(tmp_path / "same.csv")
+    path = write("same.csv", "sentence1,sentence2,score\na b,c d,1\ne f,g h,1\n")
+    page.locator("#eval-file input[type=file]").set_input_files(path)
     expect(page.get_by_text("Every score in 'same.csv' is 1")).to_be_visible()
