@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 
@@ -20,19 +21,18 @@ from tests.browser.test_map import draw
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def parsed(picture: bytes) -> ElementTree.Element:
-    root = ElementTree.fromstring(picture)  # noqa: S314 - this page made it
-    assert root.tag == f"{SVG}svg"
-    return root
-
-
-def svg_size(picture: bytes) -> tuple[float, float]:
-    root = parsed(picture)
-    return float(root.attrib["width"]), float(root.attrib["height"])
-
-
-def words(picture: bytes) -> str:
-    return " ".join("".join(element.itertext()) for element in parsed(picture).iter(f"{SVG}text"))
+def pictures(page: Page, links: str, menu: str = "") -> tuple[list[str], ElementTree.Element, str, Image.Image]:
+    """The pictures that links save: names, lines, the words among them, points; twice as many as the lines are wide and high."""
+    files = []
+    for kind in ("svg", "png"):
+        if menu:  # it closes after a choice
+            page.locator(menu).click()
+        files.append(saved(page.locator(f"{links} [data-picture={kind}]")))
+    root = ElementTree.fromstring(files[0][1])  # noqa: S314 - this page made it
+    image = Image.open(io.BytesIO(files[1][1])).convert("RGB")
+    assert root.tag == f"{SVG}svg" and image.size == tuple(2 * float(root.attrib[side]) for side in ("width", "height"))
+    words = " ".join("".join(element.itertext()) for element in root.iter(f"{SVG}text"))
+    return [name for name, _ in files], root, words, image
 
 
 def shown(page: Page, plot: str) -> str:
@@ -49,14 +49,10 @@ def test_a_heat_map_is_saved_as_a_picture_and_stays_as_it_is(shared_page):
     page.locator("#compare-lists").click()
     page.locator("#heat-map .js-plotly-plot").wait_for()
     before = shown(page, "#heat-map")
-    name, vector = saved(page.locator("#lists-summary [data-picture=svg]"))
-    assert name == "sbert-studio-heat-map.svg"
-    assert "one list" in words(vector) and "all-MiniLM-L6-v2" in words(vector) and "SBERT Studio" in words(vector)
-    name, png = saved(page.locator("#lists-summary [data-picture=png]"))
-    assert name == "sbert-studio-heat-map.png"
-    image, (width, height) = Image.open(io.BytesIO(png)), svg_size(vector)
-    assert image.size == (2 * width, 2 * height)
-    assert image.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
+    names, _, words, image = pictures(page, "#lists-summary")
+    assert names == ["sbert-studio-heat-map.svg", "sbert-studio-heat-map.png"]
+    assert "one list" in words and "all-MiniLM-L6-v2" in words and "SBERT Studio" in words
+    assert image.getpixel((2, 2)) == (255, 255, 255)
     assert shown(page, "#heat-map") == before
     expect(page.locator("#heat-map .gtitle")).to_have_count(0)
 
@@ -65,16 +61,9 @@ def test_a_map_is_saved_as_a_picture_with_its_names_and_presented(shared_page):
     page = shared_page
     draw(page)
     visible = page.locator("#map-plot .annotation").evaluate_all("all => all.filter(n => n.style.visibility != 'hidden').length")
-    page.locator("#map-export button").first.click()  # the menu closes after a choice
-    name, vector = saved(page.locator("#map-take-home [data-picture=svg]"))
-    assert name == "sbert-studio-map.svg"
-    assert "Map of support_tickets.csv" in words(vector)
-    names = [g for g in parsed(vector).iter(f"{SVG}g") if g.attrib.get("class") == "annotation"]
-    assert len(names) == visible > 1
-    page.locator("#map-export button").first.click()  # the menu closes after a choice
-    _, png = saved(page.locator("#map-take-home [data-picture=png]"))
-    image, (width, height) = Image.open(io.BytesIO(png)).convert("RGB"), svg_size(vector)
-    assert image.size == (2 * width, 2 * height)
+    names, root, words, image = pictures(page, "#map-take-home", menu="#map-export button >> nth=0")
+    assert names[0] == "sbert-studio-map.svg" and "Map of support_tickets.csv" in words
+    assert sum(g.attrib.get("class") == "annotation" for g in root.iter(f"{SVG}g")) == visible > 1
     assert len(image.getcolors(maxcolors=1 << 24)) > 200  # the points are drawn
     page.locator("#map-export button").first.click()
     assert smallest_presented(page, "#map-take-home [data-present]") >= 20
@@ -93,14 +82,19 @@ def copied(page: Page, button: str) -> str:
     return page.evaluate("() => navigator.clipboard.readText()")
 
 
-def test_a_copied_script_runs_against_this_app(shared_page, monkeypatch):
-    page = shared_page
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+@pytest.fixture
+def tickets(shared_page, monkeypatch) -> Page:
+    """What is found in the example tickets; commands are run where their file is."""
     monkeypatch.chdir(Path(__file__).parents[2])
-    open_example(page, "Support tickets")
-    go_to(page, "Search")
-    best = page.locator("#hits .hit").first
-    expect(best).to_be_visible()
+    open_example(shared_page, "Support tickets")
+    go_to(shared_page, "Search")
+    expect(shared_page.locator("#hits .hit").first).to_be_visible()
+    return shared_page
+
+
+def test_a_copied_script_runs_against_this_app(tickets):
+    page, best = tickets, tickets.locator("#hits .hit").first
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     script = copied(page, "#hits [data-label=Python]")
     assert page.evaluate("() => location.origin") in script and "127.0.0.1:7860" not in script
     with contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -116,20 +110,14 @@ def commands(section: Locator, kind: str) -> str:
     return section.locator(f".hint:text-is('{kind}') + pre").inner_text()
 
 
-def test_a_kept_session_opens_without_network_and_its_commands_make_the_same_results(
-    shared_page, browser, tmp_path, shell, monkeypatch
-):
-    page = shared_page
-    open_example(page, "Support tickets")
-    go_to(page, "Search")
-    expect(page.locator("#hits .hit").first).to_be_visible()
+def test_a_kept_session_opens_without_network_and_its_commands_make_the_same_results(tickets, browser, tmp_path, shell):
+    page = tickets
     go_to(page, "Map")  # draws so small a corpus
     expect(page.locator("#map-draw")).to_have_text("Draw again")
     expect(page.locator("#map-draw")).to_be_enabled()
     score = page.locator("#hits .hit-score b").first.inner_text()
     page.get_by_label("More", exact=True).click()
     content, phone = saved(page.locator("[data-keep-session]")), {"width": 390, "height": 900}
-    monkeypatch.chdir(Path(__file__).parents[2])
     with opened_from_disk(browser, content, tmp_path, viewport=phone, color_scheme="dark") as kept:
         similarity, search, drawn = (
             kept.locator("section").filter(has=kept.locator(f"h2:has-text('{title}')"))
@@ -148,7 +136,7 @@ def test_a_kept_session_opens_without_network_and_its_commands_make_the_same_res
         assert "map assets/examples/support_tickets.csv" in commands(drawn, "shell")
 
 
-def test_what_to_mind_in_a_corpus_is_presented_with_its_hits(shared_page, write):
+def test_what_to_mind_in_a_corpus_is_presented_with_its_hits_and_back_leaves_the_full_screen_and_not_the_tab(shared_page, write):
     page = shared_page
     go_to(page, "Search")
     upload(page, write("german.csv", "text\nDie Heizung ist kalt\nSchimmel im Bad\nThe lift is out of order\n"))
@@ -160,15 +148,6 @@ def test_what_to_mind_in_a_corpus_is_presented_with_its_hits(shared_page, write)
     expect(page.locator(".present header")).to_contain_text(
         "At least 2 of 3 rows are in a language or script that all-MiniLM-L6-v2 hardly"
     )
-    page.keyboard.press("Escape")
-
-
-def test_back_leaves_the_full_screen_and_not_the_tab(shared_page):
-    page = shared_page
-    open_example(page, "Support tickets")
-    go_to(page, "Search")
-    page.locator("#hits [data-present]").first.click()
-    page.locator(".present").wait_for()
     page.go_back()
     expect(page.locator(".present")).to_have_count(0)
     expect(page.get_by_role("tab", name="Search", exact=True)).to_have_attribute("aria-selected", "true")
