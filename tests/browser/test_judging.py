@@ -1,7 +1,5 @@
 """Under the hits: why a row was not found; judge the hits, download the judgements, measure the ways to rank by them."""
 
-import csv
-
 from playwright.sync_api import Page, expect
 
 from sbert_app.ui.search.below_hits import LEAST
@@ -21,10 +19,10 @@ def searched(page: Page) -> None:
     ask(page)
 
 
-def ask(page: Page) -> None:
-    page.get_by_label("Query", exact=True).fill(QUERY)
+def ask(page: Page, query: str = QUERY) -> None:
+    page.get_by_label("Query", exact=True).fill(query)
     page.get_by_label("Query", exact=True).press("Enter")
-    expect(page.locator(f"#hits [data-query='{QUERY}']")).to_be_attached()
+    expect(page.locator(f"#hits [data-query='{query}']")).to_be_attached()
 
 
 def judge(page: Page, hit: int, name: str) -> None:
@@ -65,12 +63,11 @@ def test_why_a_row_was_not_found(shared_page):
     page.locator("#expected input, #expected textarea").fill("9999")
     page.locator("#why-not").click()
     expect(page.get_by_test_id("toast-body")).to_contain_text("There is no row 9,999")
-    page.get_by_label("Query", exact=True).fill("limescale in the kettle")
-    page.get_by_label("Query", exact=True).press("Enter")
+    ask(page, "limescale in the kettle")
     expect(answer.locator(".standing")).to_have_count(0)  # it was about other hits
 
 
-def test_judged_hits_are_a_file_that_evaluation_reads(shared_page, tmp_path):
+def test_judged_hits_are_a_file_that_evaluation_reads(shared_page, write):
     page = shared_page
     searched(page)
     expect(page.locator("#hits .judge").first).to_be_hidden()
@@ -82,19 +79,14 @@ def test_judged_hits_are_a_file_that_evaluation_reads(shared_page, tmp_path):
     page.locator("#hits .hit").nth(1).get_by_role("button", name="partly", exact=True).click()
     expect(page.locator("#judged")).to_contain_text("2 hits of 1 query judged")
     assert faults(page) == []
-    page.get_by_label("Query", exact=True).fill("loud bang when I close the faucet")
-    page.get_by_label("Query", exact=True).press("Enter")
+    ask(page, "loud bang when I close the faucet")
     expect(page.locator("#hits")).to_contain_text("water hammer")
     judge(page, 0, "yes")
     expect(page.locator("#judged")).to_contain_text("3 hits of 2 queries judged")
-    path = tmp_path / "judgements.csv"
-    path.write_bytes(saved(page.get_by_role("button", name="Download judgements.csv (3)"))[1])
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        assert [(row["query"] == QUERY, row["relevance"]) for row in csv.DictReader(file)] == [
-            (True, "2"),
-            (True, "0"),
-            (False, "2"),
-        ]
+    download = page.get_by_role("button", name="Download judgements.csv (3)")
+    judged = [(row["query"] == QUERY, row["relevance"]) for row in saved_rows(download)]
+    assert judged == [(True, "2"), (True, "0"), (False, "2")]
+    path = write("judgements.csv", saved(download)[1])
     page.reload()
     expect(page.locator("#judged")).to_contain_text("3 hits of 2 queries judged")
     go_to(page, "Evaluation")
