@@ -1,6 +1,6 @@
 """A demo that nobody uses any more begins anew, after a notice that any key ends; and a hosted menu says what is left."""
 
-from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import expect
@@ -12,23 +12,19 @@ QUOTAS = {(ANONYMOUS, "hour"): Quota(rows=1_000, indexings=5)}
 STORED = "[sessionStorage.getItem('sbert-studio-session'), localStorage.getItem('sbert-studio-owner')]"
 
 
-@pytest.fixture(scope="module")
-def demo_url(app_url, tmp_path_factory) -> Iterator[str]:
-    yield from served(tmp_path_factory.mktemp("demo"), hosted=True, reset_minutes=10.0, quotas=QUOTAS)
-
-
 @pytest.fixture
-def demo(browser, demo_url):
+def demo(browser, app_url, tmp_path):
     """A page whose clock the test sets forward."""
-    context, bad = new_context(browser, demo_url), []
-    page = stranger(context, demo_url)
-    page.clock.install()
-    yield opened(page, bad, f"{demo_url}?corpus=support_tickets.csv&tab=search")
-    context.close()
-    assert bad == []
+    with contextmanager(served)(tmp_path, hosted=True, reset_minutes=10.0, quotas=QUOTAS) as url:
+        context, bad = new_context(browser, url), []
+        page = stranger(context, url)
+        page.clock.install()
+        yield opened(page, bad, f"{url}?corpus=support_tickets.csv&tab=search")
+        context.close()
+        assert bad == []
 
 
-def test_hosted_an_idle_demo_begins_anew_and_is_not_reset_while_somebody_is_there(demo, demo_url):
+def test_hosted_an_idle_demo_begins_anew_is_not_reset_while_somebody_is_there_and_says_what_is_left(demo):
     notice = demo.locator("#reset")
     demo.evaluate("window.same = true")
     demo.clock.fast_forward("30:00")
@@ -59,9 +55,6 @@ def test_hosted_an_idle_demo_begins_anew_and_is_not_reset_while_somebody_is_ther
     after = demo.evaluate(STORED)
     assert "corpus=" not in demo.url and before[0] and after[0] and before[0] != after[0] and before[1] != after[1]
     expect(demo.get_by_text("Cosine similarity", exact=False).first).to_be_visible()  # the example's result is there
-
-
-def test_hosted_the_menu_says_what_is_left(demo):
     demo.locator("#more summary").click()
     expect(demo.locator("#quota")).to_have_text("Left for you: 1,000 rows, 5 indexings.")
 

@@ -6,6 +6,8 @@ from playwright.sync_api import Page, Route, expect
 
 from tests.browser.chromium import put_on
 from tests.browser.conftest import arrive
+from tests.browser.corpus import index, paste
+from tests.browser.present import smallest_presented
 
 
 def tell(page: Page, step: int) -> None:
@@ -25,7 +27,8 @@ def older(route: Route) -> None:
 
 def test_the_tour_goes_through_every_tab_by_keyboard_and_leaves_nothing(shared_page):
     """On a phone, with all that moves; what it shows at the end fits a wide window too."""
-    page = shared_page
+    page, errors = shared_page, []
+    page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
     put_on(page, "dark", 390)
     page.emulate_media(reduced_motion="no-preference")
     begin(page)
@@ -43,9 +46,14 @@ def test_the_tour_goes_through_every_tab_by_keyboard_and_leaves_nothing(shared_p
     page.keyboard.press("Enter")
     expect(page.locator("#race-words")).to_contain_text("100,000 sentences")
     tell(page, 6)
+    smallest_presented(page, "#race-take-home [data-present]")
+    expect(page.locator(".present")).to_have_count(0)
+    tell(page, 6)  # the key that left the full screen did not leave the tour
     for width, theme in ((1280, "light"), (390, "dark")):
         put_on(page, theme, width)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert errors == []
+    page.locator("#tour button", has_text="Done").focus()
     with page.expect_navigation():
         page.keyboard.press("Enter")
     arrive(page)
@@ -57,12 +65,8 @@ def test_the_tour_goes_through_every_tab_by_keyboard_and_leaves_nothing(shared_p
 
 def test_the_tour_is_left_at_any_step_and_keeps_ones_own_corpus(shared_page):
     page = shared_page
-    page.locator("#corpus-menu button").click()
-    page.get_by_role("tab", name="Paste", exact=True).click()
-    page.locator("#pasted textarea").fill("one line\nanother line\na third one")
-    page.locator("#use-pasted").click()
-    page.locator("#index").click()
-    expect(page.locator(".ready")).to_contain_text("is ready")
+    paste(page, ["one line", "another line", "a third one"])
+    index(page, "pasted: one line")
     own = {"#sentence1 textarea": "my own words", "#sentence2 textarea": "are kept"}
     for field, text in own.items():
         page.locator(field).fill(text)
@@ -76,3 +80,6 @@ def test_the_tour_is_left_at_any_step_and_keeps_ones_own_corpus(shared_page):
     expect(page.get_by_role("tab", name="Similarity", exact=True)).to_have_attribute("aria-selected", "true")
     for field, text in own.items():
         expect(page.locator(field)).to_have_value(text)
+    begin(page)
+    page.locator("#tour button", has_text="Leave").click()
+    expect(page.locator("#tour")).to_have_count(0)
