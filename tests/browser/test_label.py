@@ -8,26 +8,20 @@ from playwright.sync_api import Page, expect
 
 from sbert_app.jobs.duplicates import job
 from sbert_app.ui.duplicates import tab
-from tests.browser.chromium import go_to
+from tests.browser.chromium import go_to, put_on
+from tests.browser.conftest import arrive
 from tests.browser.corpus import choose_model, index, upload
 from tests.browser.downloads import saved_rows
 
 SUBJECTS = ("parcel", "invoice", "password", "printer", "holiday", "coffee machine")
-FORMS = (
-    "The {0} is lost, number {1}.",
-    "I cannot find the {0} number {1}.",
-    "Where did {0} {1} go?",
-    "Please send a new {0}, it was {1}.",
-)
+FORMS = ("The {0} is lost, number {1}.", "I cannot find the {0} number {1}.", "Please send a new {0}, it was {1}.")
 
 
 @pytest.fixture
-def labelling(page, tmp_path, request) -> Page:
+def labelling(page, write, request) -> Page:
     """A page on which pairs of an uploaded file are being labelled, of another one in each test: answers stay with the texts."""
-    path, word = tmp_path / "requests.csv", request.node.name[5:11]
-    texts = [form.format(subject, n) for subject in SUBJECTS for n in range(10) for form in FORMS]
-    path.write_text("\n".join(["text", *(f'"{text} {word}"' for text in texts)]))
-    upload(page, path)
+    texts = [form.format(subject, n) for subject in SUBJECTS for n in range(7) for form in FORMS]
+    upload(page, write("requests.csv", "\n".join(["text", *(f'"{text} {request.node.name[5:11]}"' for text in texts)])))
     index(page, "requests.csv")
     go_to(page, "Fine-tune")
     page.locator("#label-pairs").click()
@@ -57,7 +51,7 @@ def test_forty_pairs_by_keys_with_a_reload_become_training_data(labelling, monke
         monkeypatch.setattr(module, name, lambda *values, work=work, seconds=seconds: (time.sleep(seconds), work(*values))[1])
     press(page, 20)
     page.reload()
-    page.locator("body.arrived").wait_for()
+    arrive(page)
     go_to(page, "Fine-tune")
     expect(page.locator(".label-card")).to_have_attribute("data-count", "20")  # it is open, as it was
     press(page, 26)
@@ -77,7 +71,7 @@ def test_forty_pairs_by_keys_with_a_reload_become_training_data(labelling, monke
     expect(page.locator("#start")).to_be_visible()
 
 
-def test_from_borderline_duplicates_to_labels_that_can_be_changed_until_another_corpus_is_opened(labelling, other_model, tmp_path):
+def test_from_borderline_duplicates_to_labels_that_can_be_changed_until_another_corpus_is_opened(labelling, other_model, write):
     page = labelling
     press(page, 4)
     page.locator("#label-all > button").click()
@@ -102,13 +96,12 @@ def test_from_borderline_duplicates_to_labels_that_can_be_changed_until_another_
     page.locator("#label-pairs").click()
     for number, label in enumerate(("yes", "yes", "no", "yes")):
         expect(lists.nth(number)).to_have_value(label)
-    other = tmp_path / "other.csv"
-    other.write_text("\n".join(["text", *(f"Another {subject} in line {n}" for n in range(20) for subject in SUBJECTS)]))
-    upload(page, other)
+    lines = (f"Another {subject} in line {n}" for n in range(10) for subject in SUBJECTS)
+    upload(page, write("other.csv", "\n".join(["text", *lines])))
     index(page, "other.csv")
     expect(page.locator("#label-panel")).to_be_hidden()
     page.reload()
-    page.locator("body.arrived").wait_for()
+    arrive(page)
     go_to(page, "Duplicates")
     page.locator("#find-duplicates").click()
     page.locator("#duplicates-check > button").click()
@@ -117,9 +110,17 @@ def test_from_borderline_duplicates_to_labels_that_can_be_changed_until_another_
     expect(page.locator(".label-card")).to_have_attribute("data-count", "0")
 
 
-def test_keys_are_dead_in_fields_and_backspace_does_nothing_and_undo_has_no_end(labelling):
+def test_buttons_are_for_thumbs_keys_are_dead_in_fields_and_undo_has_no_end(labelling):
+    """On a phone; what the model thinks of a pair comes after the answer."""
     page = labelling
-    press(page, 3)
+    put_on(page, "light", 390)
+    assert "cosine" not in page.locator("#label").inner_text()
+    boxes = [button.bounding_box() for button in page.locator(".label-buttons button").all()]
+    assert len(boxes) == 3 and all(box["height"] >= 48 and box["width"] >= 48 for box in boxes)
+    page.locator(".label-buttons button").first.click()
+    expect(page.locator("#label .hint").first).to_contain_text(re.compile(r"Before: yes, to .*cosine -?\d"))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    press(page, 2)
     page.keyboard.press("Backspace")
     page.locator("#label-pairs").press("x")
     page.get_by_label("Model", exact=True).press("n")  # a field
@@ -136,14 +137,3 @@ def test_keys_are_dead_in_fields_and_backspace_does_nothing_and_undo_has_no_end(
     expect(page.locator(".label-asked")).to_contain_text("from 0 (not at all) to 5")
     page.keyboard.press("4")
     expect(page.locator(".label-card")).to_have_attribute("data-count", "1")
-
-
-def test_on_a_phone_the_buttons_are_for_thumbs_and_what_the_model_thinks_comes_after(labelling):
-    page = labelling
-    page.set_viewport_size({"width": 390, "height": 844})
-    assert "cosine" not in page.locator("#label").inner_text()
-    boxes = [button.bounding_box() for button in page.locator(".label-buttons button").all()]
-    assert len(boxes) == 3 and all(box["height"] >= 48 and box["width"] >= 48 for box in boxes)
-    page.locator(".label-buttons button").first.click()
-    expect(page.locator("#label .hint").first).to_contain_text(re.compile(r"Before: yes, to .*cosine -?\d"))
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
