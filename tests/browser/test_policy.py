@@ -1,19 +1,20 @@
 """The content policy in a real browser: what the page does, it may do; who may show it in a frame."""
 
 import re
-from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.chromium import go_to
+from tests.browser.chromium import go_to, until
 from tests.browser.conftest import opened, served, stranger
 from tests.browser.corpus import open_example
 from tests.browser.downloads import saved
+from tests.browser.present import smallest_presented
 from tests.browser.test_evaluation import choose
 from tests.browser.test_timing import seconds
-from tests.browser.test_tour import begin, tell
 
 pytestmark = pytest.mark.usefixtures("short_checks", "quick_estimates")
 
@@ -23,31 +24,13 @@ WATCH = """addEventListener('securitypolicyviolation', event => {
 HUB = "https://huggingface.co/"
 
 
-def present(page: Page, button: str) -> None:
-    page.locator(button).click()
-    page.locator(".present-text, .present-chart .main-svg").last.wait_for()
-    page.keyboard.press("Escape")
-    expect(page.locator(".present")).to_have_count(0)
-
-
-def take_the_tour(page: Page, errors: list[str]) -> None:
-    """Similarity, Search, Duplicates, Map and Timing do their work; Present and the files of the map."""
-    begin(page)
-    for step in range(1, 6):
-        tell(page, step)
-        page.locator("#tour button", has_text="Next").click()
-    expect(page.locator("#race-words")).to_contain_text("100,000 sentences")
-    present(page, "#race-take-home [data-present]")
-    expect(page.locator("#tour")).to_be_visible()  # the key that left the full screen did not leave the tour
-    assert errors == []
-    with page.expect_navigation():  # the tour forgets what it opened by a new page
-        page.locator("#tour button", has_text="Leave").click()
-    expect(page.locator("#tour")).to_have_count(0)
-    errors.clear()  # Gradio's client calls it an error that a page was left while something was being answered
-
-
-def use_every_tab(page: Page) -> None:
-    present(page, "#comparison [data-present]")
+def test_every_tab_present_and_the_exports_live_within_the_policy(shared_context: Any, app_url: str) -> None:
+    """And so does the tour, in tests/browser/test_tour.py: every test fails on what its page was refused."""
+    page, bad, errors = stranger(shared_context, app_url), [], []
+    page.add_init_script(WATCH)
+    page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+    opened(page, bad, app_url)
+    smallest_presented(page, "#comparison [data-present]")
     open_example(page, "Household advice")
     go_to(page, "Search")
     expect(page.locator("#hits .hit").first).to_be_visible()
@@ -76,24 +59,11 @@ def use_every_tab(page: Page) -> None:
     assert saved(page.locator("a[download$='.csv']:visible"))[1]
     page.get_by_label("More", exact=True).click()
     assert saved(page.locator("[data-keep-session]"))[1]
-
-
-def test_every_tab_the_tour_present_and_the_exports_live_within_the_policy(shared_context: Any, app_url: str) -> None:
-    page, bad, errors = stranger(shared_context, app_url), [], []
-    page.add_init_script(WATCH)
-    page.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
-    opened(page, bad, app_url)
-    take_the_tour(page, errors)
-    use_every_tab(page)
     assert page.evaluate("window.violations ?? []") == [] and errors == bad == []
     page.evaluate("document.body.append(Object.assign(new Image(), {src: 'https://evil.example/beacon.png'}))")
     page.wait_for_function("window.violations?.length === 1")  # they are seen
+    until(page, lambda: any("Content Security Policy" in line for line in bad))  # by every test that uses `visit`
     page.close()
-
-
-@pytest.fixture(scope="module")
-def space_url(app_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    yield from served(tmp_path_factory.mktemp("space"), hosted=True, space=True)
 
 
 def framed(browser: Any, site: str, url: str) -> bool:
@@ -113,6 +83,7 @@ def framed(browser: Any, site: str, url: str) -> bool:
     return shown
 
 
-def test_a_foreign_page_frames_nothing_but_the_hub_its_space(browser: Any, app_url: str, hosted_url: str, space_url: str) -> None:
-    for url, sites in {app_url: [], hosted_url: [], space_url: [HUB]}.items():
-        assert [site for site in (HUB, "https://evil.example/") if framed(browser, site, url)] == sites, url
+def test_a_foreign_page_frames_nothing_but_the_hub_its_space(browser: Any, app_url: str, hosted_url: str, tmp_path: Path) -> None:
+    with contextmanager(served)(tmp_path, hosted=True, space=True) as space_url:
+        for url, sites in {app_url: [], hosted_url: [], space_url: [HUB]}.items():
+            assert [site for site in (HUB, "https://evil.example/") if framed(browser, site, url)] == sites, url
