@@ -18,8 +18,8 @@ def settings_from_environment(environment: Mapping[str, str] = os.environ) -> Se
     """Read `SBERT_STUDIO_*` and Gradio's address. In a Hugging Face Space (`SPACE_ID`), hosted is the default. Raises UserError."""
     env = dict(environment)  # what is read is taken out: nothing of ours may be left
     hosted = _flag(env, "SBERT_STUDIO_HOSTED", bool(env.get("SPACE_ID")))
-    address, named = env.get("GRADIO_SERVER_NAME") or "127.0.0.1", _names(env.pop("SBERT_STUDIO_HOSTS", ""))
-    hosts = tuple(name.rpartition("://")[2].partition("/")[0] for name in named)  # https://studio.example.org/ too
+    address, names = env.get("GRADIO_SERVER_NAME") or "127.0.0.1", _names(env.pop("SBERT_STUDIO_HOSTS", ""))
+    hosts = tuple(name.rpartition("://")[2].partition("/")[0] for name in names)  # https://studio.example.org/ too
     if address in ANY_ADDRESS:
         hosts += socket.gethostname(), f"{socket.gethostname()}.local"
     quotas, device = env.pop("SBERT_STUDIO_QUOTAS", ""), env.pop("SBERT_STUDIO_DEVICE", "") or "auto"

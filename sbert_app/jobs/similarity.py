@@ -171,8 +171,8 @@ def _encoded(bench: Workbench, session: Session, pair: tuple[str, str], model: s
         start = time.perf_counter()
         score = cosine(*encoder.encode(pair))
         milliseconds = (time.perf_counter() - start) * 1e3
-    told = scale.sentence(score, [caution.kind for caution in cautions(*pair)])
-    return ModelScore(model, score, milliseconds, in_words=told, scale=scale)
+    meaning = scale.sentence(score, [caution.kind for caution in cautions(*pair)])
+    return ModelScore(model, score, milliseconds, in_words=meaning, scale=scale)
 
 
 @dataclass(frozen=True)

@@ -100,9 +100,9 @@ class ScoredPairs:
         }
 
     def _shown(self, positions: Integers) -> list[ShownPair]:
-        read, cells = self.reading.examples, self.labels.cells if self.labels else [""] * len(self.scores)
-        first, second = read.sentences
-        return [ShownPair(int(read.rows[i]), float(self.scores[i]), cells[i], first[i], second[i]) for i in positions.tolist()]
+        examples, cells = self.reading.examples, self.labels.cells if self.labels else [""] * len(self.scores)
+        first, second = examples.sentences
+        return [ShownPair(int(examples.rows[i]), float(self.scores[i]), cells[i], first[i], second[i]) for i in positions.tolist()]
 
 
 def _agreement(labels: PairLabels, agreement: LabelAgreement) -> dict[str, Any]:

@@ -135,8 +135,8 @@ def too_few(verdict: Verdict) -> str:
 
 def notes(result: RunResult) -> list[str]:
     """Sentences beside the verdict: what was tried and compared, what training changed beside its purpose, what weakens it."""
-    beside = (tried_in_words(result), against_in_words(result), *harm_in_words(result))
-    return list(filter(None, (too_few(result.verdict), *beside, *warnings(result))))
+    remarks = (tried_in_words(result), against_in_words(result), *harm_in_words(result))
+    return list(filter(None, (too_few(result.verdict), *remarks, *warnings(result))))
 
 
 def head_accuracy(objective: "nn.Module", columns: Sequence[Vectors], held_out: Examples) -> HeadAccuracy | None:

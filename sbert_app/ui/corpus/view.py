@@ -63,10 +63,10 @@ def choices(saved: Sequence[SavedCorpus], deletable: bool = True) -> Markup:
     )
     examples = [example.format(name, *shown) for name, shown in EXAMPLES.items()]
     recent, older = cards[:RECENT_SHOWN], cards[RECENT_SHOWN:]
-    listed = Markup("<h3>Recent</h3>") + _list(recent) if recent else Markup()
+    sections = Markup("<h3>Recent</h3>") + _list(recent) if recent else Markup()
     if older and deletable:
-        listed += Markup("<details><summary>{:,} more</summary>{}</details>").format(len(older), _list(older))
-    return listed + Markup("<h3>Examples</h3>") + _list(examples)
+        sections += Markup("<details><summary>{:,} more</summary>{}</details>").format(len(older), _list(older))
+    return sections + Markup("<h3>Examples</h3>") + _list(examples)
 
 
 def _list(cards: Sequence[Markup]) -> Markup:

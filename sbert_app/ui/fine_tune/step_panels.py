@@ -98,8 +98,8 @@ class DataPanel:
 
     def show_split(self, data: preparing.TrainingData) -> Values:
         columns = [NO_COLUMN, *((name, name) for name in data.table.frame.columns if name != data.mapping.target)]
-        said = {self.summary: view.training_data(data), self.notes: view.data_notes(data), self.split_by: data.choice.by}
-        return said | {self.split_column: gr.update(choices=columns, value=data.choice.column)}
+        summaries = {self.summary: view.training_data(data), self.notes: view.data_notes(data), self.split_by: data.choice.by}
+        return summaries | {self.split_column: gr.update(choices=columns, value=data.choice.column)}
 
     def read(self, values: Values) -> preparing.TrainingData:
         """Read the session's table with the columns and the split set on the page."""

@@ -104,8 +104,8 @@ class SearchControls:
         """Offer what a corpus can be searched with. values: what is chosen, unless the page has something else meanwhile."""
         former = [(f"the index before, {offered.former_model}", FORMER_MODEL)] if offered.former_model else []
         rankings = [(label, name) for name, label in RANKINGS.items() if name in offered.rankings]
-        beside, rerankers = [NOTHING_BESIDE, *rankings, *former], [NO_CROSS, *offered.rerankers]
-        menus = {self.ranking: rankings, self.beside: beside, self.cross: rerankers}
+        comparisons, rerankers = [NOTHING_BESIDE, *rankings, *former], [NO_CROSS, *offered.rerankers]
+        menus = {self.ranking: rankings, self.beside: comparisons, self.cross: rerankers}
         return {
             **{menu: gr.update(choices=listed, **({} if meanwhile else {"value": values[menu]})) for menu, listed in menus.items()},
             **self.filters.show(Filtering(offered.columns, values[self.filters.state].filters, offered.sampled)),

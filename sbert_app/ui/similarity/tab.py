@@ -82,9 +82,9 @@ class PairPanel:
     def _on_change(self, first: str, second: str, other: str | None, cross: str | None, model: str, session: Session) -> Updates:
         if not typed_text(first) or not typed_text(second):
             return {self.result: html.empty(EMPTY), self.details: html.hint(EMPTY)}
-        asked = read(SimilarityOptions, {"sentence1": first, "sentence2": second}, self._bench.settings.limits)
-        asked = replace(asked, model=model, cross_encoder=cross or DEFAULT_CROSS_ENCODER)
-        compared = compare(self._bench, session, asked, other or "", wait=False)
+        options = read(SimilarityOptions, {"sentence1": first, "sentence2": second}, self._bench.settings.limits)
+        options = replace(options, model=model, cross_encoder=cross or DEFAULT_CROSS_ENCODER)
+        compared = compare(self._bench, session, options, other or "", wait=False)
         answer = view.comparison(compared, model) + view.links(first, second, model, compared.cross_encoder)
         return {self.result: answer, self.details: detail_view.details(compared, model)}
 

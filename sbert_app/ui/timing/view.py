@@ -54,8 +54,8 @@ def in_words(result: TimingResult, sentences: int, with_method: bool = True) -> 
 
 def story(sentences: int) -> Markup:
     """The times extrapolated from the paper's, shown before anything is measured."""
-    read = f"the {paper.CLOSEST_PAIR_SENTENCES:,} sentences of {paper.SOURCE}, section 1"
-    source = html.hint(f"Dashed: extrapolated from {read}, for which BERT took 65 hours and SBERT 5 seconds.")
+    published = f"the {paper.CLOSEST_PAIR_SENTENCES:,} sentences of {paper.SOURCE}, section 1"
+    source = html.hint(f"Dashed: extrapolated from {published}, for which BERT took 65 hours and SBERT 5 seconds.")
     return _times(IN_PAPER, sentences, f"In the paper, on a {paper.CLOSEST_PAIR_HARDWARE} GPU", Markup(), source)
 
 
@@ -107,8 +107,8 @@ def _answer(result: TimingResult) -> Markup:
     if (answer := result.answer) is None:
         return Markup()
     ties = f" {answer.pair.ties - 1:,} other pairs are just as close." if answer.pair.ties > 1 else ""
-    found = f"cosine {answer.pair.score:.3f}, found in {spoken(answer.seconds)}.{ties}"
-    head = f"SBERT's answer: the most similar pair of {result.conditions.sentences:,} sentences, {found}"
+    cosine = f"cosine {answer.pair.score:.3f}, found in {spoken(answer.seconds)}.{ties}"
+    head = f"SBERT's answer: the most similar pair of {result.conditions.sentences:,} sentences, {cosine}"
     return CARD.format(" answer", head, answer.sentence1, Markup("<p>{}</p>").format(answer.sentence2), "")
 
 

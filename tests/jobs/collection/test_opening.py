@@ -122,11 +122,11 @@ def test_word_by_word_says_which_words_met_and_ways_to_rank_by_words_are_refused
 
 
 def test_what_needs_all_rows_is_refused_in_a_sentence(shared_bench, session, opened):
-    told = "needs all rows in memory; of 'tickets' only a sample is"
-    refused(told, why_not, shared_bench, session, "a", "1")
-    refused(told, judge, shared_bench, session, "a", 1, 2)
-    refused(told, index_again, shared_bench, session, "all-MiniLM-L6-v2")
-    refused(told, compare_file, shared_bench, session, read_lines("a\nb", shared_bench.settings.limits))
+    refusal = "needs all rows in memory; of 'tickets' only a sample is"
+    refused(refusal, why_not, shared_bench, session, "a", "1")
+    refused(refusal, judge, shared_bench, session, "a", 1, 2)
+    refused(refusal, index_again, shared_bench, session, "all-MiniLM-L6-v2")
+    refused(refusal, compare_file, shared_bench, session, read_lines("a\nb", shared_bench.settings.limits))
 
 
 def test_another_corpus_drops_and_closes_the_collection(shared_bench, session, opened):

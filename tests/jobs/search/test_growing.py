@@ -139,10 +139,10 @@ def test_that_of_long_texts_only_the_beginning_is_read_so_far_is_told_and_no_hit
 def test_what_needs_all_rows_waits_and_the_map_is_a_sketch(bench, reading, texts):
     session, steps, _ = reading(texts[:300])
     search(bench, session, QUERIES[0], 3)
-    told = r"read \d+ of 300 rows, and this needs all of them"
-    refused(told, draw, bench, session, ClusterOptions())
-    refused(told, begin, bench, session)
-    refused(told, why_not, bench, session, WhyNotOptions(QUERIES[0], "7"))
+    refusal = r"read \d+ of 300 rows, and this needs all of them"
+    refused(refusal, draw, bench, session, ClusterOptions())
+    refused(refusal, begin, bench, session)
+    refused(refusal, why_not, bench, session, WhyNotOptions(QUERIES[0], "7"))
     sketch = preview(bench, session, DEFAULT_ENCODER)
     assert sketch.stage == SKETCH and np.isfinite(sketch.points).all() and not begins(session)
     assert session.corpus().calibration is None
