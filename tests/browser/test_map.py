@@ -52,6 +52,7 @@ def page(shared_page) -> Page:
         expect(page.locator("#map-selection")).to_contain_text("Click a point")
     if page.locator("#map-colour input").input_value() != "Clusters":
         choose(page, "#map-colour", "Clusters")
+    expect(page.locator(f"{PLOT} .legend")).to_have_count(0)  # in a column's colours the points are elsewhere on the screen
     go_to(page, "Clusters")
     return page
 
